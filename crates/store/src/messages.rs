@@ -1,7 +1,7 @@
 //! Messages to agents, stored until their outcome is known.
 
 use dogwatch_base::log::Logged as _;
-use dogwatch_core::delivery::{Outcome, Phase};
+use dogwatch_core::delivery::{Outcome, Phase, Seen};
 use dogwatch_core::event::kind;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_protocol::event_data::{MessagePosted, MessageSettled};
@@ -36,6 +36,8 @@ pub struct Message {
     pub phase: Phase,
     /// The last signal before the message was put into the input box.
     pub heard: SignalNo,
+    /// What was seen of the agent then; nothing of messages of an older version.
+    pub seen: Option<Seen>,
     pub staged: Option<Timestamp>,
     pub submitted: Option<Timestamp>,
     pub outcome: Option<Outcome>,
@@ -47,7 +49,7 @@ pub struct Message {
 /// The sender of a message that no process waits for.
 pub const NOBODY: ProcessIdent = ProcessIdent { pid: 0, start: 0 };
 
-const COLUMNS: &str = "id, session, text, slash, terms, sender_pid, sender_start, posted, phase, heard, staged, submitted, outcome, done, held";
+const COLUMNS: &str = "id, session, text, slash, terms, sender_pid, sender_start, posted, phase, heard, staged, submitted, outcome, done, seen, held";
 
 /// Adds a message, with its event.
 pub(crate) fn insert(tx: &Transaction<'_>, new: &NewMessage<'_>) -> rusqlite::Result<()> {
@@ -150,12 +152,14 @@ impl Store {
         &mut self,
         id: &str,
         heard: SignalNo,
+        seen: &Seen,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
+        let seen = serde_json::to_string(seen).logged("write JSON");
         self.transaction(|tx| {
             tx.execute(
-                "UPDATE messages SET phase = ?, heard = ?, staged = ? WHERE id = ? AND outcome IS NULL",
-                params![word(Phase::Staged), heard.0, at.as_millisecond(), id],
+                "UPDATE messages SET phase = ?, heard = ?, staged = ?, seen = ? WHERE id = ? AND outcome IS NULL",
+                params![word(Phase::Staged), heard.0, at.as_millisecond(), seen, id],
             )
             .map(|changed| changed == 1)
         })
@@ -257,6 +261,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
     let time = |ms: Option<i64>| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
     let phase: String = row.get(8)?;
     let outcome: Option<String> = row.get(12)?;
+    let seen: Option<String> = row.get(14)?;
     Ok(Message {
         id: row.get::<_, String>(0)?.into(),
         session: row.get::<_, String>(1)?.into(),
@@ -274,11 +279,12 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
             _ => Phase::Staged,
         },
         heard: SignalNo(row.get(9)?),
+        seen: seen.and_then(|text| serde_json::from_str(&text).logged("read JSON")),
         staged: time(row.get(10)?),
         submitted: time(row.get(11)?),
         outcome: outcome.and_then(|text| serde_json::from_str(&text).logged("read JSON")),
         done: time(row.get(13)?),
-        held: row.get(14)?,
+        held: row.get(15)?,
     })
 }
 
@@ -312,9 +318,12 @@ mod tests {
         let next = |store: &Store| store.next_message("s").unwrap().map(|m| m.id);
         assert_eq!(next(&store).as_deref(), Some("m1"));
         assert_eq!(store.next_message("other").unwrap(), None);
-        store.staging("m1", SignalNo(5), at).unwrap();
+        let seen = Seen { state: "working".into(), is_asserted: false, was_working: true };
+        assert_eq!(store.message("m1").unwrap().unwrap().seen, None);
+        store.staging("m1", SignalNo(5), &seen, at).unwrap();
         store.submitting("m1", at).unwrap();
         let kept = store.message("m1").unwrap().unwrap();
+        assert_eq!(kept.seen.as_ref(), Some(&seen), "for whoever goes on with it");
         assert_eq!(
             (kept.phase, kept.heard, kept.text.as_str()),
             (Phase::Submitted, SignalNo(5), "hi\n'there'")
@@ -338,11 +347,11 @@ mod tests {
         };
         store.post(&urgent).unwrap();
         assert_eq!(next(&store).as_deref(), Some("m3"), "it need not wait for an idle agent");
-        store.staging("m2", SignalNo(5), at).unwrap();
+        store.staging("m2", SignalNo(5), &seen, at).unwrap();
         assert_eq!(next(&store).as_deref(), Some("m2"), "it is on its way");
         assert!(!store.take_back("m2", at).unwrap(), "it is in the box");
         assert!(store.take_back("m3", at).unwrap());
-        assert!(!store.staging("m3", SignalNo(5), at).unwrap(), "cancelled");
+        assert!(!store.staging("m3", SignalNo(5), &seen, at).unwrap(), "cancelled");
         let m3 = store.message("m3").unwrap().unwrap();
         assert_eq!((m3.staged, m3.outcome.map(|o| o.as_str())), (None, Some("refused")));
         store.hold("m2", "it is working").unwrap();

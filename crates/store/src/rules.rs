@@ -6,7 +6,7 @@ use dogwatch_core::rules::{Answer, Held, Pace, Past, may_answer};
 use dogwatch_protocol::event_data::Paused;
 use dogwatch_protocol::rules::{RulesAnswered, RulesHeld};
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{Signal, Store, StoreError, journal};
 
@@ -63,33 +63,42 @@ impl Store {
         })
     }
 
-    /// Records that a rule answers, unless rules have answered this session too often. An answer that is not recorded must not be given.
-    pub fn answer_by_rule(
+    /// Whether rules may answer a session's request, or have answered too often: then that is recorded. Looking takes no lock, so
+    /// that an answer is not late because others write.
+    pub fn may_answer_by_rule(
         &mut self,
         session: &str,
         pace: Pace,
         answer: &RulesAnswered,
         now: Timestamp,
     ) -> Result<Result<(), Held>, StoreError> {
-        self.transaction(|tx| {
+        let held = self.read(|tx| {
             let past = past(tx, session)?;
             let prompted = prompted(tx, session)?;
-            let mut held = may_answer(pace, &past, prompted, &answer.request, now);
+            let held = may_answer(pace, &past, prompted, &answer.request, now);
             if matches!(held, Err(Held::Same(_) | Held::Refused(_)))
                 && let Some(edited) = edited(tx, session, prompted)?
             {
-                held = may_answer(pace, &past, Some(edited), &answer.request, now);
-            }
-            match held {
-                Ok(()) => journal::append(tx, now, session, kind::RULES_ANSWERED, answer)?,
-                Err(held) => {
-                    let (tool, asks) = (answer.tool.clone(), answer.asks.clone());
-                    let data = RulesHeld { tool, asks, because: held.to_string() };
-                    journal::append(tx, now, session, kind::RULES_HELD, &data)?;
-                }
+                return Ok(may_answer(pace, &past, Some(edited), &answer.request, now));
             }
             Ok(held)
-        })
+        })?;
+        if let Err(held) = &held {
+            let (tool, asks) = (answer.tool.clone(), answer.asks.clone());
+            let data = RulesHeld { tool, asks, because: held.to_string() };
+            self.transaction(|tx| journal::append(tx, now, session, kind::RULES_HELD, &data))?;
+        }
+        Ok(held)
+    }
+
+    /// Records the answer that a rule has given.
+    pub fn record_rule_answer(
+        &mut self,
+        session: &str,
+        answer: &RulesAnswered,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.transaction(|tx| journal::append(tx, now, session, kind::RULES_ANSWERED, answer))
     }
 
     /// Requests for permission, whether a rule answered them or not.
@@ -114,7 +123,7 @@ impl Store {
 }
 
 /// The last answers, oldest first.
-fn past(tx: &Transaction<'_>, session: &str) -> rusqlite::Result<Vec<Past>> {
+fn past(tx: &Connection, session: &str) -> rusqlite::Result<Vec<Past>> {
     let mut past = tx
         .prepare_cached(
             "SELECT at, data FROM journal WHERE session = ? AND event = 'rules_answered' ORDER BY id DESC LIMIT ?",
@@ -136,7 +145,7 @@ fn time(row: &Row<'_>, at: usize) -> rusqlite::Result<Timestamp> {
 }
 
 /// When a person last wrote something. A message with which dogwatch itself continued the session is none; it has a guard.
-fn prompted(tx: &Transaction<'_>, session: &str) -> rusqlite::Result<Option<Timestamp>> {
+fn prompted(tx: &Connection, session: &str) -> rusqlite::Result<Option<Timestamp>> {
     tx.prepare_cached(
         "SELECT at FROM signals AS s WHERE session = ?1 AND event = 'UserPromptSubmit' AND NOT EXISTS ( \
              SELECT 1 FROM messages AS m WHERE m.session = ?1 AND json_valid(m.terms) AND json_valid(s.payload) \
@@ -149,7 +158,7 @@ fn prompted(tx: &Transaction<'_>, session: &str) -> rusqlite::Result<Option<Time
 
 /// When the agent last changed a file, by its hooks, since a person wrote.
 fn edited(
-    tx: &Transaction<'_>,
+    tx: &Connection,
     session: &str,
     since: Option<Timestamp>,
 ) -> rusqlite::Result<Option<Timestamp>> {
@@ -200,7 +209,13 @@ mod tests {
             rules: vec!["x".into()],
             request: "r".into(),
         };
-        let mut give = |s| store.answer_by_rule("a", pace, &answer, at(s)).unwrap();
+        let mut give = |s| {
+            let may = store.may_answer_by_rule("a", pace, &answer, at(s)).unwrap();
+            if may.is_ok() {
+                store.record_rule_answer("a", &answer, at(s)).unwrap();
+            }
+            may
+        };
         assert_eq!((give(0), give(1), give(2)), (Ok(()), Ok(()), Err(Held::Same(2))));
         let signal = |event: &str, s| Signal {
             session: "a".into(),
@@ -258,6 +273,30 @@ mod tests {
         );
         let later = Requests { since: Some(at(50)), most: 10, ..Requests::default() };
         assert_eq!(store.permission_requests(later).unwrap(), []);
+    }
+
+    /// An answer that is not given leaves no trace, and others that write do not hold one up.
+    #[test]
+    fn what_may_be_answered_is_not_an_answer() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("s")).unwrap();
+        let mut store = Store::open(&dir).unwrap();
+        let other = Store::open(&dir).unwrap();
+        other.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let answer = RulesAnswered {
+            tool: "Bash".into(),
+            asks: "make".into(),
+            answer: Answer::Allow,
+            rules: vec!["x".into()],
+            request: "r".into(),
+        };
+        let now = Timestamp::from_second(1_794_700_000).unwrap();
+        let may = store.may_answer_by_rule("a", Pace::default(), &answer, now).unwrap();
+        assert_eq!(may, Ok(()));
+        other.connection.execute_batch("ROLLBACK").unwrap();
+        assert!(store.journal("a").unwrap().is_empty());
+        store.record_rule_answer("a", &answer, now).unwrap();
+        assert_eq!(store.journal("a").unwrap().len(), 1);
     }
 
     #[test]

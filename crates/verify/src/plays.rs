@@ -41,6 +41,7 @@ pub const PLAYS: [Play; 11] = [
             "streaming",
             "stalled",
             "finished",
+            "between_paragraphs",
             "quotes",
             "quoted",
             "esc_early",
@@ -83,14 +84,30 @@ pub const PLAYS: [Play; 11] = [
         name: "by_hand",
         start: Start::ByHand,
         is_extra: false,
-        situations: &["fresh", "streaming", "finished", "permission", "permission_yes", "429"],
+        situations: &[
+            "fresh",
+            "streaming",
+            "finished",
+            "between_paragraphs",
+            "permission",
+            "permission_yes",
+            "429",
+        ],
         perform: without_hooks,
     },
     Play {
         name: "command",
         start: Start::Command,
         is_extra: false,
-        situations: &["fresh", "streaming", "finished", "permission", "permission_yes", "429"],
+        situations: &[
+            "fresh",
+            "streaming",
+            "finished",
+            "between_paragraphs",
+            "permission",
+            "permission_yes",
+            "429",
+        ],
         perform: without_hooks,
     },
     Play {
@@ -153,6 +170,7 @@ fn turns(player: &mut Player<'_>) -> Played {
     player.release();
     player.sent(&mark, 1)?;
     player.check("finished", &Truth::FINISHED)?;
+    paragraphs(player)?;
     let quote = player.ways.quote;
     one_turn(player, quote, "quotes", "quoted")?;
 
@@ -173,6 +191,16 @@ fn turns(player: &mut Player<'_>) -> Played {
     leave(player)?;
     player.check("exit", &Truth::Exited)?;
     resumed(player)
+}
+
+/// An answer pauses where a paragraph ends: nothing on the screen is unfinished then.
+fn paragraphs(player: &mut Player<'_>) -> Played {
+    let mark = player.say("[paragraph-gate]")?;
+    player.at_gate()?;
+    player.pause(Duration::from_secs(if player.is_thorough() { 30 } else { 5 }))?;
+    player.check("between_paragraphs", &Truth::Working)?;
+    player.release();
+    player.sent(&mark, 1)
 }
 
 /// Presses Escape until it lets go of its model.
@@ -345,6 +373,7 @@ fn without_hooks(player: &mut Player<'_>) -> Played {
     player.ready()?;
     player.check("fresh", &Truth::FRESH)?;
     one_turn(player, "[gate]", "streaming", "finished")?;
+    paragraphs(player)?;
     permission(player)?;
     if let Some(why) = player.ways.no_failures {
         player.not_applicable("429", why);

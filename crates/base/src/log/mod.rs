@@ -1,5 +1,6 @@
 //! The diagnostic log. Off unless `DOGWATCH_LOG` is set; while it is off, reading that variable is its only cost.
 
+mod decision;
 mod file;
 mod ignored;
 
@@ -11,6 +12,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt, registry};
 
+pub use decision::decided;
 use file::LogFile;
 pub use ignored::{Logged, LoggedIo};
 

@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
@@ -16,12 +17,13 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::collision::may_edit;
 use dogwatch_core::exit_code;
 use dogwatch_core::status::payload::{self, Around, TurnOf};
-use dogwatch_engine::actions::hook::{self, Payload};
+use dogwatch_engine::actions::hook::{self, Payload, Stage};
 use dogwatch_engine::actions::{budget, collision, rules, statusline};
 use dogwatch_engine::observe::usage::Named;
-use dogwatch_protocol::rules::{HookOutput, ToolHeld};
+use dogwatch_protocol::rules::ToolHeld;
 use dogwatch_protocol::usage::HeldPrompt;
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::{environment, logging};
 
@@ -30,6 +32,9 @@ use crate::{environment, logging};
 const LIMIT: Duration = Duration::from_secs(2);
 /// A statusline may wait 3 seconds for the user's own.
 const STATUSLINE_LIMIT: Duration = Duration::from_secs(4);
+
+/// How long the end of a turn may be held back by what is due then.
+const BEFORE_AN_END: Duration = Duration::from_secs(1);
 
 /// One call by an agent.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -112,54 +117,95 @@ impl Call {
 
     fn carry_out(self, payload: &Payload) {
         logging::begin(true, self.state_dir.as_deref());
+        if self.statusline {
+            return self.refresh(payload);
+        }
+        let Some(session) = environment::own_session() else { return };
         let agent = self.agent.clone().or_else(environment::own_agent).unwrap_or_default();
-        let about = if self.statusline { None } else { payload::turn(&payload.text) };
-        let budget = || budget_of(about.as_ref()?, self.state_dir.clone());
-        // A prompt that is held begins no turn: it is as if it had not come.
-        if about.as_ref().is_some_and(|about| about.is_prompt)
-            && let Some(reason) = budget()
-        {
-            let answer = HeldPrompt { decision: "block", reason };
-            if let Some(answer) = serde_json::to_vec(&answer).logged("write JSON") {
-                say(&answer);
+        let state = environment::state_dir(self.state_dir.clone());
+        let state = state.logged("open the state directory");
+        let now = Timestamp::now();
+        let keep = |stage: Stage| {
+            let Some(state) = &state else { return };
+            hook::keep_signal(state, &session, &agent, &payload.text, stage, now)
+                .logged("keep a signal");
+        };
+        let about = payload::turn(&payload.text);
+        let is_request = payload::digest(&payload.text).0 == rules::REQUEST;
+        // Rules and budgets may take longer than a call may: whatever happens to it then, the event is known.
+        if is_request || about.is_some() {
+            keep(Stage::Arrived);
+        }
+        match &about {
+            Some(about) if about.is_prompt => {
+                let held = budget_of(about, self.state_dir.clone());
+                if let Some(reason) = &held {
+                    answer(&HeldPrompt { decision: "block", reason: reason.clone() });
+                }
+                keep(if held.is_some() { Stage::Held } else { Stage::Final });
+                return;
+            }
+            Some(about) => {
+                // As long as this call runs the agent is not done: that the turn is over is said last.
+                let rest = self.after_a_turn(about.clone());
+                rest.recv_timeout(BEFORE_AN_END).logged("look after the end of a turn");
+                keep(Stage::Final);
+                // Its sender is gone when it is done.
+                rest.recv().logged("look after the end of a turn");
+                return;
+            }
+            None => {}
+        }
+        let context = || environment::context(None, self.state_dir.clone());
+        let given = is_request.then(|| {
+            let context = context().logged("read the environment")?;
+            let given = rules::answer(&context, &session, payload, now);
+            Some((given.logged("answer by a rule")??, context))
+        });
+        let Some((given, context)) = given.flatten() else {
+            keep(Stage::Final);
+            if let Some(held) = self.held_by_a_collision(payload) {
+                answer(&held);
             }
             return;
-        }
-        let keep = || {
-            let session = environment::own_session()?;
-            let now = Timestamp::now();
-            let state = environment::state_dir(self.state_dir.clone())
-                .logged("open the state directory")?;
-            if self.statusline {
-                hook::keep_heartbeat(&state, &session, &payload.text, now)
-                    .logged("keep a heartbeat");
-                return None;
-            }
-            let answer = self.answer_by_rule(&session, payload, now);
-            let answered = answer.is_some();
-            hook::keep_signal(&state, &session, &agent, &payload.text, answered, now)
-                .logged("keep a signal");
-            answer
         };
-        let answer = keep().and_then(|answer| serde_json::to_vec(&answer).logged("write JSON"));
-        let answer = answer.or_else(|| self.held_by_a_collision(payload));
-        if about.as_ref().is_some_and(|about| !about.is_prompt) {
-            let _reported = budget();
-            self.note_what_changed();
+        // Recorded is what was said, not what was meant to be: this call may end at any moment.
+        answer(&given.output);
+        keep(Stage::Answered);
+        rules::record(&context, &session, &given, now).logged("record a rule's answer");
+    }
+
+    /// Proves that the agent lives, and prints its statusline.
+    fn refresh(&self, payload: &Payload) {
+        let state = environment::state_dir(self.state_dir.clone());
+        if let Some(session) = environment::own_session()
+            && let Some(state) = state.logged("open the state directory")
+        {
+            hook::keep_heartbeat(&state, &session, &payload.text, Timestamp::now())
+                .logged("keep a heartbeat");
         }
-        if self.statusline {
-            let config = environment::claude_config();
-            let now = environment::local_time();
-            say(&statusline::line(config.as_deref(), &payload.text, &now));
-        }
-        if let Some(answer) = answer {
-            say(&answer);
-        }
+        let config = environment::claude_config();
+        let now = environment::local_time();
+        say(&statusline::line(config.as_deref(), &payload.text, &now));
+    }
+
+    /// What is due when a turn has ended: budgets, and what it changed in a worktree of its own. Sends a word when that is done.
+    fn after_a_turn(&self, about: TurnOf) -> Receiver<()> {
+        let (done, rest) = mpsc::channel();
+        let state_dir = self.state_dir.clone();
+        let look = move || {
+            budget_of(&about, state_dir.clone());
+            note_what_changed(state_dir);
+            // The one that waits may have gone on.
+            done.send(()).logged("tell that it is done");
+        };
+        thread::Builder::new().spawn(look).logged("start a thread or a program");
+        rest
     }
 
     /// Records an edit of a file; the answer if it is to wait because another agent edits the file too.
-    fn held_by_a_collision(&self, payload: &Payload) -> Option<Vec<u8>> {
-        if self.statusline || payload.is_cut || !may_edit(&payload.text) {
+    fn held_by_a_collision(&self, payload: &Payload) -> Option<ToolHeld> {
+        if payload.is_cut || !may_edit(&payload.text) {
             return None;
         }
         let session = environment::own_session()?;
@@ -167,33 +213,24 @@ impl Call {
         let context =
             environment::context(None, self.state_dir.clone()).logged("read the environment")?;
         let told = collision::attend(&context, &session, &value, Timestamp::now());
-        let held = ToolHeld::because(told.logged("look for a collision")??);
-        serde_json::to_vec(&held).logged("write JSON")
+        Some(ToolHeld::because(told.logged("look for a collision")??))
     }
+}
 
-    /// A turn is over: what it changed in a worktree of its own may be in the way of others.
-    fn note_what_changed(&self) {
-        let Some(session) = environment::own_session() else { return };
-        let context = environment::context(None, self.state_dir.clone());
-        if let Some(context) = context.logged("read the environment") {
-            collision::attend_turn_end(&context, &session, Timestamp::now())
-                .logged("look for collisions");
-        }
+/// A turn is over: what it changed in a worktree of its own may be in the way of others.
+fn note_what_changed(state_dir: Option<PathBuf>) {
+    let Some(session) = environment::own_session() else { return };
+    let context = environment::context(None, state_dir);
+    if let Some(context) = context.logged("read the environment") {
+        collision::attend_turn_end(&context, &session, Timestamp::now())
+            .logged("look for collisions");
     }
+}
 
-    /// What the user's rules answer to a request for permission.
-    fn answer_by_rule(
-        &self,
-        session: &str,
-        payload: &Payload,
-        now: Timestamp,
-    ) -> Option<HookOutput> {
-        if payload::digest(&payload.text).0 != rules::REQUEST {
-            return None;
-        }
-        let context = dogwatch_engine::environment::context(None, self.state_dir.clone())
-            .logged("read the environment")?;
-        rules::answer(&context, session, payload, now).logged("answer by a rule")?
+/// Answers the agent.
+fn answer(answer: &impl Serialize) {
+    if let Some(bytes) = serde_json::to_vec(answer).logged("write JSON") {
+        say(&bytes);
     }
 }
 

@@ -36,6 +36,7 @@ mod rules;
 mod send;
 mod skill;
 mod status;
+mod stop_hooks;
 mod stories;
 mod story_automator;
 mod supervise;

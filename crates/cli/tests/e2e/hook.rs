@@ -111,6 +111,68 @@ fn a_locked_store_sends_it_to_the_spool() {
     assert_eq!(spool(), 3);
 }
 
+/// Rules need the database, and others may write to it for longer than a hook may take.
+#[test]
+fn what_rules_are_asked_about_is_stored_before_they_are() {
+    let env = TestEnv::new();
+    let folder = env.home().join(".config/dogwatch");
+    std::fs::create_dir_all(&folder).unwrap();
+    let rule = "[[rule]]\nanswer = \"allow\"\ncommand = \"make *\"\n";
+    std::fs::write(folder.join("config.toml"), rule).unwrap();
+    let session = env.spawn_script("x", "exec sleep 300");
+    let asks = |command: &str| {
+        let payload = serde_json::json!({
+            "hook_event_name": "PermissionRequest", "cwd": env.work(), "tool_name": "Bash",
+            "tool_input": { "command": command },
+        });
+        let mut hook = env.command(&["hook", "claude"]);
+        hook.env("DOGWATCH_SESSION", &session.id);
+        let output = env.run_with_input(&mut hook, payload.to_string().as_bytes()).success();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let is_allowed = |said: &str| said.contains(r#""behavior":"allow""#);
+    let connection = rusqlite::Connection::open(database(&env)).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let said = asks("make test");
+    assert!(is_allowed(&said), "the answer is on its way before it is recorded: {said}");
+    let spooled = || {
+        let files = std::fs::read_dir(env.state_dir().join("spool")).unwrap();
+        let mut names: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+        names.sort();
+        let event = |path: &PathBuf| {
+            let value: serde_json::Value =
+                serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            value["signal"]["event"].as_str().unwrap().to_owned()
+        };
+        names.iter().map(event).collect::<Vec<_>>()
+    };
+    assert_eq!(spooled(), ["Arrived:PermissionRequest", "PermissionAnswered"]);
+    connection.execute_batch("ROLLBACK").unwrap();
+    drop(connection);
+    assert!(is_allowed(&asks("make all")));
+    assert_eq!(asks("rm x"), "", "left to a person");
+    let events: Vec<String> =
+        kept(&env, &session.id).into_iter().map(|(_, event, _)| event).collect();
+    let asked = "Arrived:PermissionRequest";
+    assert_eq!(events, [asked, "PermissionAnswered", asked, "PermissionRequest"]);
+    let log = env.dogwatch(&["events", "--kind", "rules_answered", "--json"]).success().text();
+    let asks = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    assert!(log.lines().any(|line| asks(line)["data"]["asks"] == "make all"), "{log}");
+}
+
+/// Budgets and collisions are looked at first: whoever hears of the end of a turn may type at once.
+#[test]
+fn the_end_of_a_turn_is_said_last() {
+    let env = TestEnv::new();
+    let stop = br#"{"hook_event_name":"Stop","session_id":"c0"}"#;
+    let _ = hook(&env, &["claude"], Some("s"), stop);
+    let prompt = br#"{"hook_event_name":"UserPromptSubmit","session_id":"c0"}"#;
+    let _ = hook(&env, &["claude"], Some("s"), prompt);
+    let events: Vec<String> = kept(&env, "s").into_iter().map(|(_, event, _)| event).collect();
+    let expected = ["Arrived:Stop", "Stop", "Arrived:UserPromptSubmit", "UserPromptSubmit"];
+    assert_eq!(events, expected);
+}
+
 #[test]
 fn a_damaged_store_or_state_folder() {
     let env = TestEnv::new();

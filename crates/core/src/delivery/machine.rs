@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Agent, Input, Kind, Outcome, Phase, Proof, Sight, When};
+use super::{Agent, Input, Kind, Outcome, Phase, Proof, Seen, Sight, Taken, When};
 
 /// How long an agent may take to show pasted text.
 const ECHO: SignedDuration = SignedDuration::from_secs(10);
@@ -50,11 +50,18 @@ pub enum Step {
 
 impl Delivery {
     pub fn new(when: When, until: Option<Timestamp>, now: Timestamp) -> Self {
-        Self::resumed(Phase::Before, when, until, now)
+        Self::resumed(Phase::Before, None, when, until, now)
     }
 
-    /// A delivery that another process began.
-    pub fn resumed(phase: Phase, when: When, until: Option<Timestamp>, now: Timestamp) -> Self {
+    /// A delivery that another process began, with what that one saw. Without it the agent may have been at work: what shows that it
+    /// works proves nothing then.
+    pub fn resumed(
+        phase: Phase,
+        seen: Option<&Seen>,
+        when: When,
+        until: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Self {
         Self {
             when,
             phase,
@@ -63,7 +70,7 @@ impl Delivery {
             until,
             is_lasting: false,
             enters: 0,
-            was_working: false,
+            was_working: phase != Phase::Before && seen.is_none_or(|seen| seen.was_working),
             kind: Kind::Message,
         }
     }
@@ -78,6 +85,11 @@ impl Delivery {
     #[must_use]
     pub fn lasting(self, is_lasting: bool) -> Self {
         Self { is_lasting, ..self }
+    }
+
+    /// Whether the agent worked when the text was put into its box.
+    pub fn was_working(&self) -> bool {
+        self.was_working
     }
 
     pub fn until(&self) -> Option<Timestamp> {
@@ -101,7 +113,7 @@ impl Delivery {
             self.since = now;
         }
         if let Some(proof) = sight.proof.filter(|_| self.phase != Phase::Before) {
-            return self.delivered(proof);
+            return self.proven(proof, sight.taken, now);
         }
         if matches!(sight.agent, Agent::Exited(_)) && self.is_quitting() {
             return self.delivered(Proof::Exit);
@@ -121,6 +133,23 @@ impl Delivery {
             Phase::Before => self.before(sight, now),
             Phase::Staged => self.staged(sight, now),
             Phase::Submitted => self.submitted(sight, now),
+        }
+    }
+
+    /// The agent has the text. It reads it in a turn of its own, or in the one that it is at.
+    fn proven(&mut self, proof: Proof, taken: Taken, now: Timestamp) -> Step {
+        let shared = Step::Done(Outcome::Delivered { proof, while_working: true });
+        match taken {
+            Taken::Alone => self.delivered(proof),
+            Taken::Shared => shared,
+            Taken::Open if now.duration_since(self.since) > PROOF => shared,
+            // A turn about it may begin at once.
+            Taken::Unheard(at) if now.duration_since(at) > STATE => failed(
+                "the agent took the text at the very end of a turn and asked no model; \
+                 it is in the conversation, and the next message will bring it up"
+                    .into(),
+            ),
+            Taken::Open | Taken::Unheard(_) => Step::Look(AGAIN),
         }
     }
 

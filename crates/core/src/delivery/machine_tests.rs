@@ -1,13 +1,13 @@
 use jiff::Timestamp;
 
-use super::{Agent, Delivery, Input, Kind, Outcome, Phase, Proof, Sight, Step, When};
+use super::{Agent, Delivery, Input, Kind, Outcome, Phase, Proof, Seen, Sight, Step, Taken, When};
 
 fn at(millis: i64) -> Timestamp {
     Timestamp::from_millisecond(1_794_700_000_000 + millis).unwrap()
 }
 
 fn sight(agent: Agent, input: Input) -> Sight {
-    Sight { agent, input, proof: None, is_shown: false, is_unread: false }
+    Sight { agent, input, proof: None, taken: Taken::Alone, is_shown: false, is_unread: false }
 }
 
 fn ready(input: Input) -> Sight {
@@ -220,7 +220,8 @@ fn an_end_during_delivery_is_reported() {
 
 #[test]
 fn a_delivery_is_taken_over_from_a_killed_sender() {
-    let resumed = |phase| Delivery::resumed(phase, When::Idle, None, at(0));
+    let seen = seen(false);
+    let resumed = |phase| Delivery::resumed(phase, Some(&seen), When::Idle, None, at(0));
     assert_eq!(resumed(Phase::Staged).next(&ready(Input::Ours), at(10)), Step::Submit);
     let unproven = resumed(Phase::Staged).next(&ready(Input::Empty), at(11_000));
     assert!(matches!(unproven, Step::Done(Outcome::Failed { .. })), "never pasted again");
@@ -306,4 +307,53 @@ fn an_agent_that_has_not_read_its_terminal_is_waited_for() {
     ];
     let because = "failed: the text was pasted, but the agent does not read its terminal";
     assert_eq!(play(When::Idle, None, &never), ["paste", "look", because]);
+}
+
+fn seen(was_working: bool) -> Seen {
+    Seen { state: "idle".into(), is_asserted: true, was_working }
+}
+
+/// An agent that works proves nothing if it worked before, whoever saw that.
+#[test]
+fn what_the_one_before_saw_counts() {
+    for (seen, expected) in [
+        (Some(seen(false)), "delivered"),
+        (Some(seen(true)), "failed"),
+        // A message of an older version of ours.
+        (None, "failed"),
+    ] {
+        let mut delivery =
+            Delivery::resumed(Phase::Submitted, seen.as_ref(), When::Now, None, at(0));
+        let works = sight(Agent::Working, Input::Empty);
+        assert!(matches!(delivery.next(&works, at(10)), Step::Look(_)));
+        let mut step = delivery.next(&works, at(3_100));
+        if matches!(step, Step::Look(_)) {
+            step = delivery.next(&works, at(20_100));
+        }
+        let Step::Done(outcome) = step else { panic!("{step:?}") };
+        assert_eq!(outcome.as_str(), expected, "{seen:?}: {outcome:?}");
+    }
+}
+
+/// What comes at the end of a turn may join it, or be written down without asking the model.
+#[test]
+fn a_message_that_an_old_turn_took_is_not_plainly_delivered() {
+    let taken = |taken| Sight { taken, ..proven(Proof::Hook) };
+    let steps = |looks: &[(i64, Sight)]| {
+        let begin = [(0, ready(Input::Empty)), (50, ready(Input::Ours))];
+        let all: Vec<_> = begin.into_iter().chain(looks.iter().cloned()).collect();
+        play(When::Idle, None, &all).split_off(2)
+    };
+    let shared = "Delivered { proof: Hook, while_working: true }";
+    assert_eq!(steps(&[(100, taken(Taken::Shared))]), [shared]);
+    let open = [(100, taken(Taken::Open)), (200, taken(Taken::Shared))];
+    assert_eq!(steps(&open), ["look", shared]);
+    let long = [(100, taken(Taken::Open)), (20_100, taken(Taken::Open))];
+    assert_eq!(steps(&long), ["look", shared]);
+    let unheard = Taken::Unheard(at(90));
+    let ends = steps(&[(100, taken(unheard)), (3_100, taken(unheard))]);
+    assert_eq!(ends[0], "look");
+    assert!(ends[1].starts_with("failed: the agent took the text at the very end"), "{ends:?}");
+    let own = steps(&[(100, taken(unheard)), (300, taken(Taken::Alone))]);
+    assert_eq!(own, ["look", "Delivered { proof: Hook, while_working: false }"]);
 }

@@ -10,7 +10,8 @@
 //! | staged, submitted | the agent has not read what was typed | look again, for two minutes: it is busy, and an Enter more would be one too many |
 //! | | our text in the box, and no dialog | submit |
 //! | | more than our text | look again; in the end typed, not submitted |
-//! | submitted | proof | delivered |
+//! | submitted | proof | delivered; into a turn that had begun before: as soon as the agent goes on with it |
+//! | | that turn has ended, and the agent did nothing since it took the text | failed: no model was asked |
 //! | | a command that ends the agent, and the agent ended with code 0 | delivered |
 //! | | our text still in the box | submit again, three times in all; then typed, not submitted |
 //! | | the box is empty | wait for proof; a working agent, or the text above the box, is the weakest |
@@ -23,10 +24,12 @@ mod machine;
 #[cfg(test)]
 mod machine_tests;
 pub mod safe_text;
+mod taken;
 
 use crate::status::evidence::Shows;
 use crate::status::{Basis, Status, Verdict};
 pub use machine::{Delivery, Step};
+pub use taken::{Taken, taken};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +43,16 @@ pub enum Phase {
     /// It was put into the box, or is about to be: after a crash it must not be put there again.
     Staged,
     Submitted,
+}
+
+/// What was seen of the agent when a text was put into its box. Stored with the message: whoever goes on with it has not seen it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The word for the status.
+    pub state: String,
+    pub is_asserted: bool,
+    /// A weak proof of a message to an agent at work is none: it works anyway.
+    pub was_working: bool,
 }
 
 /// What kind of text is delivered: that decides what proves it.
@@ -71,6 +84,8 @@ pub struct Sight {
     pub agent: Agent,
     pub input: Input,
     pub proof: Option<Proof>,
+    /// Into which turn the agent took the message, where there is a proof.
+    pub taken: Taken,
     /// Our text is above the box, as a submitted message.
     pub is_shown: bool,
     /// What was typed is still in the terminal: the agent has not read it.

@@ -8,6 +8,8 @@
 //! | delivered | its turn began, or the agent works, asks, or has finished since | running |
 //! | | the session is over | failed |
 //! | running | the turn of this very message is done | done, with the agent's last words |
+//! | | that turn ended without a sign of the agent after this message | running while another turn may follow, then failed |
+//! | | the model was asked once for this message and another one | failed, with the answer to both |
 //! | | that turn was interrupted, or stopped because a permission denied | cancelled if a person cancelled it, else failed |
 //! | | that turn failed or ended without an answer, or the session is over before it was done | failed |
 //! | | a dialog is open | running, and what it waits for is said |
@@ -28,6 +30,11 @@ use crate::status::{Basis, Status, Verdict};
 /// How long an agent must be at its prompt before that alone ends a turn: one with a transcript calls its hooks first and
 /// writes afterwards, and a screen may show a frame between two states.
 const WRITING: SignedDuration = SignedDuration::from_secs(3);
+
+const UNHEARD: &str = "the agent took the prompt at the end of a turn and did nothing about it; \
+    it is in the conversation, and the next message will bring it up";
+const MIXED: &str =
+    "the agent took another message with the prompt; what it said is an answer to both";
 
 /// What is to be seen of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,6 +181,7 @@ fn next(state: &JobState, sight: &Sight) -> Option<Step> {
             };
             let interrupted = |at, what| stopped(at, "the turn was interrupted", what);
             let answer = || sight.turn.as_ref().and_then(|turn| turn.answer.clone());
+            let has_acted = sight.turn.as_ref().is_none_or(|turn| turn.has_acted);
             match sight.turn.as_ref().and_then(|turn| turn.end.as_ref()) {
                 Some((at, TurnEnd::Done)) => return step(*at, JobState::Done { result: answer() }),
                 Some((at, TurnEnd::Interrupted(what))) => return interrupted(*at, what),
@@ -184,7 +192,7 @@ fn next(state: &JobState, sight: &Sight) -> Option<Step> {
                 Some((at, TurnEnd::Unanswered)) => {
                     return match &sight.agent {
                         // Its hook says that all went well.
-                        Agent::Idle { since, interrupted: false } if since >= at => {
+                        Agent::Idle { since, interrupted: false } if since >= at && has_acted => {
                             step(*at, JobState::Done { result: answer() })
                         }
                         // The screen knows more.
@@ -194,6 +202,12 @@ fn next(state: &JobState, sight: &Sight) -> Option<Step> {
                         _ => fail(*at, "the turn ended without an answer".to_owned()),
                     };
                 }
+                // A turn about it may begin at once.
+                Some((at, TurnEnd::Silent)) if sight.now.duration_since(*at) < WRITING => {
+                    return None;
+                }
+                Some((at, TurnEnd::Silent)) => return fail(*at, UNHEARD.to_owned()),
+                Some((at, TurnEnd::Mixed)) => return fail(*at, MIXED.to_owned()),
                 None => {}
             }
             let began = sight.turn.as_ref().map_or_else(|| delivered(sight), |turn| turn.began);
@@ -205,6 +219,9 @@ fn next(state: &JobState, sight: &Sight) -> Option<Step> {
                 Agent::Over(reason) => fail(sight.now, ended(reason)),
                 Agent::Idle { since, interrupted: true } if has_settled(*since) => {
                     interrupted(*since, &None)
+                }
+                Agent::Idle { since, .. } if has_settled(*since) && !has_acted => {
+                    fail(*since, UNHEARD.to_owned())
                 }
                 Agent::Idle { since, .. } if has_settled(*since) => {
                     step(*since, JobState::Done { result: answer() })
@@ -257,7 +274,9 @@ mod tests {
 
     fn turn(end: Option<TurnEnd>) -> Sight {
         let end = end.map(|end| (at(20), end));
-        Sight { turn: Some(Turn { began: at(11), end, answer: Some("A.".into()) }), ..sent() }
+        let answer = Some("A.".into());
+        let turn = Turn { began: at(11), end, answer, has_acted: true, is_shared: false };
+        Sight { turn: Some(turn), ..sent() }
     }
 
     fn words(state: &JobState, sight: &Sight) -> String {
@@ -339,6 +358,35 @@ mod tests {
         for (state, sight, expected) in table {
             assert_eq!(words(&state, &sight), expected, "{state:?} {sight:?}");
         }
+    }
+
+    /// A job is not done without a sign of the agent after its prompt.
+    #[test]
+    fn a_turn_without_a_word_after_the_prompt() {
+        let turn = |end: Option<TurnEnd>, answer: Option<&str>| {
+            let end = end.map(|end| (at(20), end));
+            let answer = answer.map(ToOwned::to_owned);
+            let has_acted = answer.is_some();
+            let turn = Turn { began: at(11), end, answer, has_acted, is_shared: true };
+            Sight { turn: Some(turn), ..sent() }
+        };
+        let idle = Agent::Idle { since: at(20), interrupted: false };
+        let running = JobState::Running;
+        let silent = || turn(Some(TurnEnd::Silent), None);
+        let unheard = format!("failed ({UNHEARD})");
+        assert_eq!(words(&running, &Sight { now: at(21), ..silent() }), "", "one may follow");
+        assert_eq!(words(&running, &silent()), unheard);
+        assert_eq!(words(&running, &Sight { agent: Agent::Working, ..silent() }), unheard);
+        assert_eq!(words(&running, &Sight { agent: idle.clone(), ..turn(None, None) }), unheard);
+        let unanswered = || turn(Some(TurnEnd::Unanswered), None);
+        let of_hook = words(&running, &Sight { agent: idle.clone(), ..unanswered() });
+        assert_eq!(of_hook, "failed (the turn ended without an answer)");
+        let mixed = turn(Some(TurnEnd::Mixed), Some("Both."));
+        let steps = steps(&running, &mixed);
+        let [Step { state: JobState::Failed { because, result }, .. }] = &steps[..] else {
+            panic!("{steps:?}")
+        };
+        assert_eq!((because.as_str(), result.as_deref()), (MIXED, Some("Both.")));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A channel: where notifications go, without the rule that says which.
 
+use std::fmt;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
@@ -32,7 +33,7 @@ pub struct Post {
 }
 
 /// A value that may be a secret, so that it can be kept out of the configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Secret {
     Plain(String),
     Env(String),
@@ -76,7 +77,7 @@ impl Channel {
         let target = match self {
             Self::Bell | Self::Desktop | Self::Tmux(_) => return self.kind().to_owned(),
             Self::Command(words) => words.join("\0"),
-            Self::Webhook(post) | Self::Ntfy(post) => format!("{post:?}"),
+            Self::Webhook(post) | Self::Ntfy(post) => post.identity(),
             Self::Mqtt { topic } => topic.clone(),
         };
         let digest = Sha256::digest(target);
@@ -99,7 +100,70 @@ impl Channel {
     }
 }
 
+impl Post {
+    /// Channels are stored by a hash of this text, and what waits for one must find it after an upgrade: each part is named here, and
+    /// none may change. The form is that of the first version. A new part is added where it is set, and nowhere else.
+    fn identity(&self) -> String {
+        let Self { url, token, body } = self;
+        let token = match token {
+            Some(token) => format!("Some({})", token.identity()),
+            None => "None".to_owned(),
+        };
+        format!("Post {{ url: {}, token: {token}, body: {} }}", url.identity(), body.identity())
+    }
+}
+
+impl Body {
+    fn identity(&self) -> String {
+        match self {
+            Self::Format(Format::Json) => "Format(Json)".to_owned(),
+            Self::Format(Format::Slack) => "Format(Slack)".to_owned(),
+            Self::Format(Format::Discord) => "Format(Discord)".to_owned(),
+            Self::Format(Format::Telegram { chat }) => {
+                format!("Format(Telegram {{ chat: {} }})", quoted(chat))
+            }
+            Self::Template { text, content_type } => format!(
+                "Template {{ text: {}, content_type: {} }}",
+                quoted(text),
+                quoted(content_type)
+            ),
+            Self::Ntfy { priority, tags } => {
+                let priority = match priority {
+                    Some(priority) => format!("Some({priority})"),
+                    None => "None".to_owned(),
+                };
+                let tags: Vec<String> = tags.iter().map(|tag| quoted(tag)).collect();
+                format!("Ntfy {{ priority: {priority}, tags: [{}] }}", tags.join(", "))
+            }
+        }
+    }
+}
+
+/// A text as Rust writes it in a program.
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
+/// Without what may be secret.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(_) => write!(f, "Plain(…)"),
+            Self::Env(name) => write!(f, "Env({name})"),
+            Self::File(file) => write!(f, "File({file})"),
+        }
+    }
+}
+
 impl Secret {
+    fn identity(&self) -> String {
+        match self {
+            Self::Plain(value) => format!("Plain({})", quoted(value)),
+            Self::Env(name) => format!("Env({})", quoted(name)),
+            Self::File(file) => format!("File({})", quoted(file)),
+        }
+    }
+
     /// The host of an address, as far as the configuration says it.
     fn host(&self) -> String {
         match self {
@@ -136,5 +200,53 @@ mod tests {
             |words: &[&str]| Channel::Command(words.iter().map(|w| (*w).into()).collect());
         assert_ne!(command(&["a", "b"]).id(), command(&["a", "c"]).id());
         assert_eq!(command(&["a", "b"]).id(), command(&["a", "b"]).id());
+    }
+
+    /// As version 0.1 had them: what waits under these names in a database is sent after an upgrade, and not a second time.
+    #[test]
+    fn identities_never_change() {
+        let text = |text: &str| text.to_owned();
+        let plain = |url: &str| Secret::Plain(url.to_owned());
+        let table = [
+            (
+                Channel::Webhook(Post {
+                    url: plain("https://hooks.example.org/s3cret"),
+                    token: None,
+                    body: Body::Format(Format::Slack),
+                }),
+                "webhook-1ef7b614",
+            ),
+            (
+                Channel::Webhook(Post {
+                    url: Secret::Env(text("HOOK_URL")),
+                    token: Some(Secret::File(text("token"))),
+                    body: Body::Format(Format::Telegram { chat: text("42") }),
+                }),
+                "webhook-2311c644",
+            ),
+            (
+                Channel::Webhook(Post {
+                    url: Secret::File(text("a \"b\".url")),
+                    token: Some(plain("t")),
+                    body: Body::Template {
+                        text: text("{title}\nü"),
+                        content_type: text("text/plain"),
+                    },
+                }),
+                "webhook-1b83cad5",
+            ),
+            (
+                Channel::Ntfy(Post {
+                    url: plain("https://ntfy.example.org/x"),
+                    token: None,
+                    body: Body::Ntfy { priority: Some(5), tags: vec![text("a"), text("b")] },
+                }),
+                "ntfy-2c049b1c",
+            ),
+        ];
+        for (channel, id) in table {
+            assert_eq!(channel.id(), id, "{channel:?}");
+            assert!(!format!("{channel:?}").contains("s3cret"), "a log must not have it");
+        }
     }
 }

@@ -65,7 +65,7 @@ fn payload_kind(event: &str) -> Option<PayloadKind> {
         "Stop" | "AfterAgent" | "agent-turn-complete" => Some(PayloadKind::Background),
         "StopFailure" => Some(PayloadKind::Failure),
         "Notification" | "PreCompact" => Some(PayloadKind::Each),
-        _ => None,
+        event => hooks::arrived_event(event).map(|_| PayloadKind::Each),
     }
 }
 
@@ -90,7 +90,11 @@ mod tests {
 
     use super::*;
 
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 20] = [
+        "Arrived:UserPromptSubmit",
+        "Arrived:PermissionRequest",
+        "Arrived:Stop",
+        hooks::PERMISSION_ANSWERED,
         "SessionStart",
         "UserPromptSubmit",
         "BeforeAgent",

@@ -5,6 +5,7 @@ use std::time::Duration;
 use dogwatch_protocol::status::Looping;
 use jiff::Timestamp;
 
+use super::hooks::Arrived;
 use super::{Status, WaitFor};
 use crate::liveness::Life;
 use crate::record::{Cause, Exit};
@@ -83,8 +84,10 @@ pub struct Turn {
     pub last: Option<Timestamp>,
     pub turns_begun: u32,
     pub turns_done: u32,
-    /// When the last turn began, as a transcript tells it.
+    /// When the last turn began, as a transcript tells it, or the hook for a prompt.
     pub began: Option<Timestamp>,
+    /// This transcript writes down each beginning and each end of a turn: one that began in it is not over before it says so.
+    pub tells_ends: bool,
     /// When the last turn ended, as hooks tell it.
     pub ended: Option<Timestamp>,
     pub background: u32,
@@ -93,6 +96,8 @@ pub struct Turn {
     /// What it is at: the last tool.
     pub task: Option<String>,
     pub course: Course,
+    /// An event whose hook has not said yet what became of it.
+    pub arrived: Option<Arrived>,
     /// It goes round in circles, as its transcript shows.
     pub looping: Option<Looping>,
 }

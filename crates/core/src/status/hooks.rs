@@ -3,7 +3,7 @@
 //! A hook opens or closes a turn; its silence proves nothing: Esc fires none in claude, an API error none
 //! in codex.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::WaitFor;
@@ -11,6 +11,61 @@ use super::evidence::{Asked, Edge, EdgeKind, Failure, Turn};
 
 /// A request for permission that a rule of the user has answered: no dialog. Stored by our own hook.
 pub const PERMISSION_ANSWERED: &str = "PermissionAnswered";
+
+/// A prompt that a budget has held: it began no turn. Stored by our own hook.
+pub const PROMPT_HELD: &str = "PromptHeld";
+/// What a signal begins with that is stored as soon as its hook is called, before rules and budgets are asked. The event itself
+/// follows, or one of the two above.
+const ARRIVED: &str = "Arrived:";
+/// How long our hook may take to say what became of an event: it ends itself after two seconds.
+const OVERDUE: SignedDuration = SignedDuration::from_secs(3);
+
+/// The name of a signal for an event that has arrived, and may have no effect.
+pub fn arrived(event: &str) -> String {
+    format!("{ARRIVED}{event}")
+}
+
+/// The event of such a signal.
+pub(super) fn arrived_event(name: &str) -> Option<&str> {
+    name.strip_prefix(ARRIVED)
+}
+
+/// An event of which nothing is known yet but that it has arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrived {
+    event: String,
+    payload: Value,
+    at: Timestamp,
+}
+
+impl Arrived {
+    fn is_answered_by(&self, event: &str) -> bool {
+        match event {
+            PERMISSION_ANSWERED => self.event == "PermissionRequest",
+            PROMPT_HELD => is_prompt(&self.event),
+            event => event == self.event || is_prompt(event) || ends_a_turn(event),
+        }
+    }
+}
+
+fn is_prompt(event: &str) -> bool {
+    matches!(event, "UserPromptSubmit" | "BeforeAgent")
+}
+
+fn ends_a_turn(event: &str) -> bool {
+    matches!(event, "Stop" | "AfterAgent" | "agent-turn-complete" | "StopFailure" | "Interrupt")
+}
+
+/// The turns as they are now: the hook of an event that arrived a while ago was killed, and the event counts.
+#[must_use]
+pub fn as_of(turn: &Turn, now: Timestamp) -> Turn {
+    let mut turn = turn.clone();
+    let is_overdue = |arrived: &Arrived| now.duration_since(arrived.at).abs() > OVERDUE;
+    if let Some(Arrived { event, payload, at }) = turn.arrived.take_if(|one| is_overdue(one)) {
+        fold_late(&mut turn, &event, &payload, at);
+    }
+    turn
+}
 
 /// Takes in one event that was held up on its way: one that a later edge or question has overtaken must not undo it.
 pub fn fold_late(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
@@ -26,6 +81,12 @@ pub fn fold_late(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
 /// Takes one event in. Events come in the order in which they happened, whatever the clock says.
 pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
     turn.last = Some(at);
+    if let Some(event) = arrived_event(event) {
+        let (event, payload) = (event.to_owned(), payload.clone());
+        turn.arrived = Some(Arrived { event, payload, at });
+        return;
+    }
+    turn.arrived.take_if(|arrived| arrived.is_answered_by(event));
     let edge = |what| Some(Edge { at, what, told: true });
     match event {
         "SessionStart" if turn.edge.is_none() => turn.edge = edge(EdgeKind::Ready),
@@ -33,6 +94,7 @@ pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
             turn.waiting = None;
             turn.task = None;
             turn.turns_begun += 1;
+            turn.began = Some(at);
             turn.edge = edge(EdgeKind::Began);
         }
         "PreToolUse" | "BeforeTool" | "PreCompact" | "PreCompress" => {
@@ -202,6 +264,42 @@ mod tests {
         let idle = json!({"notification_type": "idle_prompt"});
         let turn = after(&[("UserPromptSubmit", json!({})), ("Notification", idle)]);
         assert_eq!(edge(&turn), Some(EdgeKind::Interrupted));
+    }
+
+    /// Our hook stores each event first, and may be killed before it can say what became of it.
+    #[test]
+    fn an_event_that_arrived_counts_when_its_hook_is_overdue() {
+        let bash = || json!({"tool_name": "Bash", "tool_input": {"command": "rm x"}});
+        let asked = arrived("PermissionRequest");
+        let prompt = arrived("UserPromptSubmit");
+        let stop = arrived("Stop");
+        let what = |events: &[(&str, Value)], later: i64| {
+            let now = at(i64::try_from(events.len()).unwrap() - 1 + later);
+            let turn = as_of(&after(events), now);
+            (turn.waiting.clone().and_then(|asked| asked.question), edge(&turn))
+        };
+        let rm = || Some("Bash rm x".to_owned());
+        let began = ("UserPromptSubmit", json!({}));
+        let open = || [began.clone(), (asked.as_str(), bash())];
+        assert_eq!(what(&open(), 2), (None, Some(EdgeKind::Began)), "rules may answer");
+        assert_eq!(what(&open(), 4), (rm(), Some(EdgeKind::Began)), "none did");
+        let then = |event: &'static str, payload: Value| {
+            let [one, two] = open();
+            [one, two, (event, payload)]
+        };
+        let is_left = what(&then("PermissionRequest", bash()), 0);
+        assert_eq!(is_left, (rm(), Some(EdgeKind::Began)), "left to a person");
+        assert_eq!(what(&then(PERMISSION_ANSWERED, bash()), 9), (None, Some(EdgeKind::Began)));
+        let beside = what(&then("PostToolUse", json!({})), 9);
+        assert_eq!(beside, (rm(), Some(EdgeKind::Began)), "that was another tool");
+        let done = [began.clone(), ("Stop", json!({})), (prompt.as_str(), json!({}))];
+        assert_eq!(what(&done, 2).1, Some(EdgeKind::Done), "a budget may hold it");
+        assert_eq!(what(&done, 4).1, Some(EdgeKind::Began));
+        let held = [done[0].clone(), done[1].clone(), done[2].clone(), (PROMPT_HELD, json!({}))];
+        assert_eq!(what(&held, 9).1, Some(EdgeKind::Done), "it is as if it had not come");
+        let ends = [began, (stop.as_str(), json!({}))];
+        assert_eq!(what(&ends, 2).1, Some(EdgeKind::Began));
+        assert_eq!(what(&ends, 4).1, Some(EdgeKind::Done));
     }
 
     #[test]

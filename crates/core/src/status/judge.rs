@@ -12,12 +12,12 @@
 //! | plain | a plain command that lives | working; waiting if a question stays on its last line |
 //! | own waiting | the agent says that it waits | waiting |
 //! | dialog | a dialog is on the screen | waiting, whatever else says busy |
-//! | first turn | it was given a prompt, and no turn has begun yet | starting |
 //! | own busy | the agent says busy, and no turn has ended since | working, or stuck |
+//! | first turn | it was given a prompt, and no turn has begun yet | starting |
 //! | next in line | a turn ended just now, and a message is queued | working |
 //! | own idle | the agent says idle or shell | idle, or how its last turn failed; until a source says so, at most a second: working |
 //! | asked | a permission hook, and nothing since | waiting |
-//! | turn | the newest edge of hooks and transcript | working, idle, limited, error; inferred if no source reported the edge |
+//! | turn | the newest edge of hooks and transcript; a turn that is open in a transcript which tells ends is over when that says so | working, idle, limited, error; inferred if no source reported the edge |
 //! | screen | only the screen says something | what it shows |
 //! | young | it was started a moment ago | starting |
 //! | nothing | | unknown |
@@ -29,8 +29,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Screen, Shows, Word};
 use super::explain::explain;
 use super::signs::{
-    LAG, YOUNG, is_live, is_quiet, last_sign, newest, shown_task, shows_a_turn, shows_an_end,
-    shows_failure, was_in_a_turn,
+    LAG, YOUNG, is_live, is_quiet, is_to_be_written, last_sign, newest, open_turn, shown_task,
+    shows_a_turn, shows_an_end, shows_failure, was_in_a_turn,
 };
 use super::weigh;
 use super::{Basis, Source, Status, Verdict, WaitFor};
@@ -308,15 +308,21 @@ fn turn(e: &Evidence) -> Option<Ruling> {
     let settled = e.distance(edge.at) > LAG;
     let shows = e.screen.as_ref().map(|s| &s.shows);
     match (&edge.what, shows) {
+        // Its end will be written: a screen that is quiet between two paragraphs is none.
+        (EdgeKind::Began, _) if open_turn(e).is_some() => working(e, edge, source),
         // Esc fires no hook in some agents; a prompt that has stood there for a while is an end.
         (EdgeKind::Began, Some(Shows::Prompt { .. })) if settled && is_quiet(e) => {
             Ruling::inferred(idle(e), Source::Screen, None)
         }
         (EdgeKind::Began, Some(Shows::Failure(..))) if settled => screen(e),
         (EdgeKind::Began, Some(Shows::Limit(..))) if settled && is_quiet(e) => screen(e),
-        (EdgeKind::Began, _) => {
-            let task = e.hooks.task.clone().or_else(|| shown_task(e));
-            Ruling::of_edge(Status::working(task), edge, source)
+        (EdgeKind::Began, _) => working(e, edge, source),
+        // A hook at the end of a turn is called within it, and may have the turn go on; nothing but the screen tells.
+        (EdgeKind::Done, Some(Shows::Working(task))) if source == Source::Hook && is_live(e) => {
+            Ruling::inferred(Status::working(task.clone()), Source::Screen, None)
+        }
+        (EdgeKind::Done, _) if source == Source::Hook && is_to_be_written(e, edge) => {
+            Ruling::inferred(Status::working(None), source, e.hooks.began)
         }
         // It works again, and has not reported it yet. That the screen shows no end of a turn is not enough: the report
         // is of this turn, and newer.
@@ -329,6 +335,11 @@ fn turn(e: &Evidence) -> Option<Ruling> {
         // Started, and nothing asked of it yet: the screen knows whether it is at its prompt.
         (EdgeKind::Ready, _) => None,
     }
+}
+
+fn working(e: &Evidence, edge: &Edge, source: Source) -> Option<Ruling> {
+    let task = e.hooks.task.clone().or_else(|| shown_task(e));
+    Ruling::of_edge(Status::working(task), edge, source)
 }
 
 /// It has failed, most likely; the screen may know how.

@@ -5,6 +5,9 @@ use crate::screen::Hands;
 use crate::status::evidence::{Asked, Before, Screen, Turn};
 use crate::status::{Role, agrees};
 
+#[path = "turn_end_tests.rs"]
+mod turn_ends;
+
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_794_700_000 + second).unwrap()
 }
@@ -499,40 +502,6 @@ fn the_later_report_counts() {
         ..living()
     };
     check("answered by Esc, no source reports it", asked, "idle", Source::Screen, Inferred);
-}
-
-#[test]
-fn a_turn_without_an_answer() {
-    use Basis::{Asserted, Inferred};
-    let mute = |screen| Evidence {
-        transcript: edge(50, EdgeKind::Unanswered),
-        hooks: edge(49, EdgeKind::Began),
-        screen,
-        ..living()
-    };
-    let of = Source::Transcript;
-    check("no source says why", mute(prompt()), "error", of, Inferred);
-    let limit = mute(shows(Shows::Limit("t".into(), None)));
-    assert_eq!(judge(&limit).since, Some(at(50)));
-    check("the screen does", limit, "limited", Source::Screen, Inferred);
-    let fine = Evidence { hooks: edge(49, EdgeKind::Done), ..mute(prompt()) };
-    check("its hook says that all went well", fine, "idle", Source::Hook, Asserted);
-}
-
-#[test]
-fn what_follows_from_messages_is_inferred() {
-    use Basis::Inferred;
-    let likely = |what| {
-        let edge = Some(Edge { at: at(50), what, told: false });
-        let transcript = Turn { edge, last: Some(at(50)), ..Turn::default() };
-        Evidence { transcript, ..living() }
-    };
-    let of = Source::Transcript;
-    check("began", likely(EdgeKind::Began), "working", of, Inferred);
-    check("done", likely(EdgeKind::Done), "idle", of, Inferred);
-    let mut spoke = Evidence { screen: prompt(), ..likely(EdgeKind::Began) };
-    spoke.transcript.course.spoke_last = true;
-    assert_eq!(rest(&spoke), (false, 0), "it had its say");
 }
 
 #[test]

@@ -67,6 +67,7 @@ pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
             if let Ok(at) = timestamp.parse() {
                 turn.last = turn.last.max(Some(at));
                 if let Some(line) = line {
+                    note_that_it_tells(turn, dialect, &line);
                     take_in(turn, at, line);
                 }
             }
@@ -97,8 +98,15 @@ pub(crate) fn fold_line(turn: &mut Turn, dialect: Dialect, line: &Value) {
         Dialect::Gemini => gemini::line(line),
     };
     if let Some(line) = line {
+        note_that_it_tells(turn, dialect, &line);
         take_in(turn, at, line);
     }
+}
+
+/// Each version of codex that writes down when a turn begins writes down its end, whatever that was: `task_complete` or
+/// `turn_aborted`. claude does not always: Esc before the first word leaves no line.
+fn note_that_it_tells(turn: &mut Turn, dialect: Dialect, line: &Line) {
+    turn.tells_ends |= dialect == Dialect::Codex && *line == Line::Told(EdgeKind::Began);
 }
 
 fn take_in(turn: &mut Turn, at: Timestamp, line: Line) {

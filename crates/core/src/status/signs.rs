@@ -35,14 +35,33 @@ impl Evidence {
     }
 }
 
-/// The newest edge of the two; the agent's hook goes before its transcript when both are of one moment.
+/// The newest edge of the two; the agent's hook goes before its transcript when both are of one moment. A hook at the end of a
+/// turn does not end one that is open in a transcript which tells ends.
 pub(super) fn newest(e: &Evidence) -> Option<(&Edge, Source)> {
     match (&e.hooks.edge, &e.transcript.edge) {
+        (Some(Edge { what: EdgeKind::Done, .. }), _) if let Some(open) = open_turn(e) => {
+            Some((open, Source::Transcript))
+        }
         (Some(hook), Some(line)) if tells_more(e, line, hook) => Some((line, Source::Transcript)),
         (Some(hook), _) => Some((hook, Source::Hook)),
         (None, Some(line)) => Some((line, Source::Transcript)),
         (None, None) => None,
     }
+}
+
+/// The beginning of a turn whose end the transcript will tell, and has not told yet. Agents call their hook for the end of a turn
+/// *within* it: codex 0.124 to 0.166 writes the end 10 to 100 ms later, or when the user's own hooks are done, and goes on with
+/// the turn if one of them says so.
+pub(super) fn open_turn(e: &Evidence) -> Option<&Edge> {
+    let edge = e.transcript.edge.as_ref().filter(|_| e.transcript.tells_ends)?;
+    (edge.told && edge.what == EdgeKind::Began).then_some(edge)
+}
+
+/// The hook for the end of a turn was called, and the transcript, which tells ends, does not even have its beginning yet.
+pub(super) fn is_to_be_written(e: &Evidence, hook: &Edge) -> bool {
+    let (Some(began), Some(line)) = (e.hooks.began, &e.transcript.edge) else { return false };
+    let is_of_the_turn_before = line.what.is_end() && e.is_later(began, line.at);
+    e.transcript.tells_ends && is_of_the_turn_before && e.distance(hook.at) < LAG
 }
 
 /// Hook and transcript tell of the end of a turn some milliseconds apart. A plain end in the transcript must not hide the

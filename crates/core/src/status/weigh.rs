@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::evidence::{EdgeKind, Evidence, OwnWord, Screen, Shows, Word};
 use super::judge::Ruling;
-use super::signs::{LAG, newest};
+use super::signs::{LAG, newest, open_turn};
 use super::{Basis, Status};
 
 /// The evidence with what the title claims, where that may be believed. Whatever writes to the terminal can set
@@ -47,6 +47,10 @@ fn ended_after(e: &Evidence, word: Timestamp) -> Option<Timestamp> {
     (edge.what.is_end() && e.is_later(edge.at, word)).then_some(edge.at)
 }
 
+fn hook_ended(e: &Evidence) -> bool {
+    e.hooks.edge.as_ref().is_some_and(|edge| edge.what.is_end())
+}
+
 /// Nothing is asserted that a source contradicts which speaks of now.
 pub(super) fn contradictions(e: &Evidence, ruling: Ruling) -> Ruling {
     // A word of this moment has no time: the screen is late, and not it.
@@ -58,7 +62,7 @@ pub(super) fn contradictions(e: &Evidence, ruling: Ruling) -> Ruling {
             let works = screen.is_some_and(|screen| screen.is_live);
             let failed = shows(|shows| matches!(shows, Shows::Failure(..) | Shows::Limit(..)));
             let says_busy = matches!(e.own_word, OwnWord::Says(Word::Busy, _));
-            says_busy || (settled && (works || failed))
+            says_busy || (settled && (works || failed)) || (works && open_turn(e).is_some())
         }
         // A turn that failed leaves its failure in sight until the next one.
         Status::Error { .. } | Status::Limited { .. } => {
@@ -67,6 +71,8 @@ pub(super) fn contradictions(e: &Evidence, ruling: Ruling) -> Ruling {
         Status::Working { .. } => match e.own_word {
             OwnWord::Says(Word::Busy, Some(word)) => ended_after(e, word).is_some(),
             OwnWord::Says(..) => false,
+            // A hook said that it was over, and it looks like that.
+            _ if hook_ended(e) && shows(|shows| matches!(shows, Shows::Prompt { .. })) => true,
             // Esc before the first word puts the message back into the box, without hook or transcript line.
             _ => screen.is_some_and(|screen| {
                 matches!(screen.shows, Shows::Prompt { .. }) && screen.draft.is_some()

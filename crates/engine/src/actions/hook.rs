@@ -1,7 +1,8 @@
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use dogwatch_core::status::hooks::PERMISSION_ANSWERED;
+use dogwatch_base::log::decided;
+use dogwatch_core::status::hooks;
 use dogwatch_core::status::payload::digest;
 use dogwatch_store::{Signal, StateDir, Store, StoreError};
 use jiff::Timestamp;
@@ -57,17 +58,36 @@ fn is_whole(payload: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(payload).is_ok()
 }
 
-/// Writes down what an agent told through a hook, and whether a rule has answered it.
+/// What is known of an event when it is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// It has arrived; what becomes of it is still to be decided.
+    Arrived,
+    /// It is what the agent said.
+    Final,
+    /// A request for permission that a rule has answered.
+    Answered,
+    /// A prompt that a budget has held.
+    Held,
+}
+
+/// Writes down what an agent told through a hook.
 pub fn keep_signal(
     state: &StateDir,
     session: &str,
     agent: &str,
     payload: &str,
-    answered: bool,
+    stage: Stage,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (event, payload) = digest(payload);
-    let event = if answered { PERMISSION_ANSWERED.to_owned() } else { event };
+    let event = match stage {
+        Stage::Arrived => hooks::arrived(&event),
+        Stage::Final => event,
+        Stage::Answered => hooks::PERMISSION_ANSWERED.to_owned(),
+        Stage::Held => hooks::PROMPT_HELD.to_owned(),
+    };
+    decided(format_args!("hook of {session}: {event} is stored"));
     let signal = Signal {
         session: session.to_owned(),
         at: now,

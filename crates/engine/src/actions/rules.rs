@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use dogwatch_base::log::Logged as _;
+use dogwatch_base::log::{Logged as _, decided};
 use dogwatch_core::config::Config;
 use dogwatch_core::rules::{self, Answer, Decision, Request, Rule};
 use dogwatch_protocol::rules::{HookOutput, RulesAnswered};
@@ -106,13 +106,22 @@ fn read(config: &Config) -> Vec<Rule> {
     rules::read(&config.rule, "").unwrap_or_default()
 }
 
-/// What a hook is to print for a request for permission; `None` leaves it to a person. The answer is in the journal by then.
+/// A rule's answer to a request for permission.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// What the hook is to print.
+    pub output: HookOutput,
+    record: RulesAnswered,
+}
+
+/// What rules answer to a request for permission; `None` leaves it to a person. The answer is recorded when it was given, by
+/// [`record`].
 pub fn answer(
     context: &Context,
     session: &str,
     payload: &Payload,
     now: Timestamp,
-) -> Result<Option<HookOutput>, Error> {
+) -> Result<Option<Given>, Error> {
     let config = config::read(context)?;
     if payload.is_cut {
         return Ok(None);
@@ -125,6 +134,11 @@ pub fn answer(
     let Some(session) = store.by_id(session)? else { return Ok(None) };
     let Some((request, asks)) = request(&session, &value) else { return Ok(None) };
     let decision = decide(&of_session(context, &store, &config, &session), &request);
+    let Decision { answer, rules, because } = &decision;
+    decided(format_args!(
+        "request for permission of {}: {} asks {asks:?}; rules {rules:?} say {answer:?}: {because}",
+        session.id, request.tool
+    ));
     let message = match decision.answer {
         Answer::Ask => return Ok(None),
         Answer::Allow => None,
@@ -139,10 +153,19 @@ pub fn answer(
         rules: decision.rules,
         request: request.fingerprint(),
     };
-    match store.answer_by_rule(&session.id, config.rules, &record, now)? {
-        Ok(()) => Ok(Some(HookOutput::permission(decision.answer, message))),
-        Err(_) => Ok(None),
-    }
+    let output = HookOutput::permission(decision.answer, message);
+    let may = store.may_answer_by_rule(&session.id, config.rules, &record, now)?;
+    Ok(may.is_ok().then_some(Given { output, record }))
+}
+
+/// Records an answer that was given: what the journal says has happened.
+pub fn record(
+    context: &Context,
+    session: &str,
+    given: &Given,
+    now: Timestamp,
+) -> Result<(), Error> {
+    Ok(context.store()?.record_rule_answer(session, &given.record, now)?)
 }
 
 /// What the rules of today say to requests since a time, oldest first.

@@ -8,6 +8,7 @@ use dogwatch_core::launch;
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::status::backlog::{self, Event, GoingBack};
 use dogwatch_core::status::evidence::{Before, Evidence, OwnWord, Screen, Turn};
+use dogwatch_core::status::hooks;
 use dogwatch_core::status::judge::STUCK_WINDOW;
 use dogwatch_store::{KeptState, Look, Session, SignalNo, Store};
 use jiff::{SignedDuration, Timestamp};
@@ -218,7 +219,7 @@ impl Gatherer<'_> {
             stopped: heard.pulse.is_some_and(|pulse| pulse.stopped),
             movement: memory.moved(self, seen, &heard),
             own_word: heard.own_word,
-            hooks: memory.told.turn.clone(),
+            hooks: hooks::as_of(&memory.told.turn, self.now),
             transcript: heard.transcript,
             knows_conversation: session.conversation.is_some(),
             clock: heard.clock,

@@ -1,15 +1,16 @@
 //! What each session is doing: one look at everything, judged.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dogwatch_base::log::Logged as _;
+use dogwatch_base::log::{Logged as _, decided};
 use dogwatch_core::event::Subject;
 use dogwatch_core::profile::Profile;
 use dogwatch_core::startup::Reduced;
 use dogwatch_core::status::trust::unless_distrusted;
-use dogwatch_core::status::{Status, Verdict, judge};
+use dogwatch_core::status::{Reason, Status, Verdict, judge};
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{KeptState, Session, Store, Which};
 use dogwatch_tmux::{PaneFace, PaneId, SessionName};
@@ -371,7 +372,11 @@ impl<'c> StatusReader<'c> {
                 if !verdict.status.is_over() {
                     verdict = unless_distrusted(verdict, trust.distrusted(context, &seen.session));
                 }
-                news.extend(date(before, &seen, &mut verdict, now));
+                let change = date(before, &seen, &mut verdict, now);
+                if change.is_some() {
+                    decided(format_args!("status of {}: {}", seen.session.id, Told(&verdict)));
+                }
+                news.extend(change);
                 let mut notes = notes(context, &seen);
                 if matches!(verdict.status, Status::Limited { .. }) {
                     notes.extend(limits::note(store, &seen.session.id));
@@ -425,6 +430,23 @@ fn date(
     let status = serde_json::to_value(&verdict.status).logged("write JSON").unwrap_or_default();
     verdict.since.get_or_insert(now);
     Some((seen.subject(), KeptState { key, since, seen: now, status }))
+}
+
+/// A verdict and what every source said, in one line.
+struct Told<'a>(&'a Verdict);
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Verdict { status, basis, reasons, .. } = self.0;
+        write!(f, "{} ({basis:?})", status.as_str())?;
+        for Reason { source, said, at, role } in reasons {
+            write!(f, "; {source:?} {role:?}: {said}")?;
+            if let Some(at) = at {
+                write!(f, " at {at}")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Without their text less is known of sessions, and that is all; but a tmux that refuses to show it is an error.

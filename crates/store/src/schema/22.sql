@@ -1,1 +1,1 @@
--- Another branch.
+-- Reserved for a change that is made beside this one.

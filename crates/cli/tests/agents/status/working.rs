@@ -55,6 +55,17 @@ fn codex_streams() {
     streaming(Agent::Codex);
 }
 
+/// Between two paragraphs codex shows nothing that is unfinished, and its title may be switched off.
+#[test]
+fn codex_pauses_between_two_paragraphs() {
+    let Some(lab) = Lab::new(Agent::Codex) else { return };
+    let no_title = "tui.terminal_title=[]";
+    lab.spawn(&["--unattended", "--prompt", "[paragraph-gate]", "--", "-c", no_title]);
+    lab.env.wait_screen("a", "it ends here.");
+    lab.stays("working", teller(Agent::Codex), 2 * A_WHILE);
+    passes_the_gate(&lab);
+}
+
 /// Claude replaces its spinner by a word of warning then; codex shows nothing but its spinning title.
 fn stalled_for_a_minute(agent: Agent) {
     let Some(lab) = at_the_gate(agent, "[gate]", "Waiting at the gate.") else { return };

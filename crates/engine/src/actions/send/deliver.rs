@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::time::Duration;
 
-use dogwatch_core::delivery::{Delivery, Kind, Outcome, Phase, Proof, Step};
-use dogwatch_core::status::Status;
+use dogwatch_base::log::decided;
+use dogwatch_core::delivery::{Delivery, Input, Kind, Outcome, Phase, Proof, Seen, Sight, Step};
+use dogwatch_core::status::{Basis, Status};
 use dogwatch_store::{Message, NOBODY};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
@@ -52,7 +53,8 @@ impl InHand {
     ) -> Result<Self, Error> {
         let when = queue::terms(&message).when;
         let is_lasting = reader.store.is_subscribed(&message.id)?;
-        let delivery = Delivery::resumed(message.phase, when, None, now).lasting(is_lasting);
+        let seen = message.seen.as_ref();
+        let delivery = Delivery::resumed(message.phase, seen, when, None, now).lasting(is_lasting);
         let looking = Looking::new(&message);
         Ok(Self { message, delivery, looking, typing: None })
     }
@@ -116,10 +118,9 @@ impl InHand {
         }
         let phase = self.delivery.phase();
         let step = self.delivery.next(&sight, now);
-        tracing::debug!(
-            message = %self.message.id, session = %self.message.session, ?phase, agent = ?sight.agent,
-            input = ?sight.input, proof = ?sight.proof, ?step, "delivery"
-        );
+        if !matches!(step, Step::Look(_)) {
+            note(&self.message, phase, &sight, &step);
+        }
         match step {
             Step::Look(_) if phase == Phase::Before => {
                 Ok(Done::Look { within: SLOW, held: self.delivery.held(&sight) })
@@ -128,7 +129,12 @@ impl InHand {
             Step::Paste => {
                 let heard = reader.store.last_signal(&self.message.session)?;
                 // Written down first: if we are killed in between, no process pastes it again.
-                if reader.store.staging(&self.message.id, heard, now)? {
+                let verdict = &judged.verdict;
+                let state = verdict.status.as_str().to_owned();
+                let was_working = self.delivery.was_working();
+                let is_asserted = verdict.basis == Basis::Asserted;
+                let seen = Seen { state, is_asserted, was_working };
+                if reader.store.staging(&self.message.id, heard, &seen, now)? {
                     self.looking.staged(heard, now);
                     if !is_typed(put(context, judged, &self.message))? {
                         return self.settle(reader, &Delivery::untyped());
@@ -179,6 +185,22 @@ impl InHand {
         let held = Some("the usage limit is not over yet".to_owned());
         Ok(is_held.then_some(Done::Look { within: SLOW, held }))
     }
+}
+
+/// What was seen and what is done about it. Drafts of people stay out of the log.
+fn note(message: &Message, phase: Phase, sight: &Sight, step: &Step) {
+    let Sight { agent, input, proof, taken, is_shown, is_unread } = sight;
+    let input = match input {
+        Input::Empty => "empty",
+        Input::Ours => "has our text",
+        Input::Other(_) => "has another text",
+        Input::Unseen => "not in sight",
+    };
+    decided(format_args!(
+        "message {} in phase {phase:?}: agent {agent:?}, box {input}, proof {proof:?}, taken {taken:?}, \
+         shown {is_shown}, unread {is_unread}: {step:?}",
+        message.id
+    ));
 }
 
 fn kind(reader: &StatusReader<'_>, message: &Message) -> Kind {

@@ -1,9 +1,12 @@
 //! What the deliverer of a message sees of the agent: its input box, and signs that it has taken the message.
 
+use std::path::PathBuf;
+
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::box_text::{self, Shown};
-use dogwatch_core::delivery::{Agent, Input, Phase, Proof, Sight};
+use dogwatch_core::delivery::{self, Agent, Input, Phase, Proof, Sight, Taken};
 use dogwatch_core::status::evidence::Screen;
+use dogwatch_core::transcript::Dialect;
 use dogwatch_store::{Message, Signal, SignalNo};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -11,6 +14,9 @@ use serde_json::Value;
 use crate::Context;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::{transcripts, unread_input};
+
+/// How much of a transcript's end is read for the turn that a message was taken into.
+const TAIL: u64 = 256 * 1024;
 
 /// Looks for one message.
 #[derive(Debug)]
@@ -62,6 +68,7 @@ impl Looking {
                 &judged.seen.life.reason,
             ),
             input,
+            taken: proof.and_then(|_| self.taken(message, context, reader, judged)).unwrap_or_default(),
             proof,
             is_shown: is_shown && self.staged.is_some(),
             is_unread: self.staged.is_some() && unread_input::has_any(&judged.seen),
@@ -99,13 +106,37 @@ impl Looking {
         judged: &SessionStatus,
     ) -> Option<Proof> {
         let since = self.staged?;
-        let memory = reader.memory(&judged.seen.session.id)?;
-        let dialect = memory.profile()?.transcript.as_ref()?.dialect;
-        let path = memory.transcript(context, &judged.seen.session)?;
+        let (dialect, path) = transcript(context, reader, judged)?;
         let said = transcripts::said_since(&path, dialect, since);
         let is_ours = |text: &String| box_text::is_same(text, 0, &message.text);
         said.iter().any(is_ours).then_some(Proof::Transcript)
     }
+
+    /// Into which turn it was taken, as far as the transcript tells.
+    fn taken(
+        &self,
+        message: &Message,
+        context: &Context,
+        reader: &StatusReader<'_>,
+        judged: &SessionStatus,
+    ) -> Option<Taken> {
+        let since = self.staged.filter(|_| !message.slash)?;
+        let (dialect, path) = transcript(context, reader, judged)?;
+        let text = transcripts::last_lines(&path, TAIL)?;
+        let is_ours = |text: &str| box_text::is_same(text, 0, &message.text);
+        Some(delivery::taken(dialect, &text, since, is_ours))
+    }
+}
+
+/// Where the session's transcript is.
+fn transcript(
+    context: &Context,
+    reader: &StatusReader<'_>,
+    judged: &SessionStatus,
+) -> Option<(Dialect, PathBuf)> {
+    let memory = reader.memory(&judged.seen.session.id)?;
+    let dialect = memory.profile()?.transcript.as_ref()?.dialect;
+    Some((dialect, memory.transcript(context, &judged.seen.session)?))
 }
 
 fn is_shown(message: &Message, screen: &Screen) -> bool {
