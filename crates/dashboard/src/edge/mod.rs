@@ -33,7 +33,7 @@ use ratatui::layout::Rect;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 
-use crate::keys::{self, Intent, Key, Mouse};
+use crate::keys::{self, Intent, Mouse};
 use crate::model::{Around, Field, Mode, PageOf, Screen, State, Tab, View};
 use crate::view;
 use actions::Actions;

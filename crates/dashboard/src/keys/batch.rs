@@ -17,7 +17,7 @@ pub fn together(read: &[KeyEvent]) -> Vec<Key> {
             continue;
         }
         let is_short = rest.next() == Some(Key::char('O'));
-        while let Some(next) = rest.next() {
+        for next in rest.by_ref() {
             let is_parameter = matches!(next.code, KeyCode::Char('0'..='9' | ';'));
             if is_short || !is_parameter {
                 break;
