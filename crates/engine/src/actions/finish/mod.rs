@@ -191,7 +191,7 @@ impl Finisher<'_> {
             }
             Step::Combine => self.combine(gathered, record)?,
             Step::Advance => return self.advance(gathered, record),
-            Step::Remove { force } => self.remove(gathered, force),
+            Step::Remove { force } => self.remove(force),
             Step::DeleteBranch => self.delete_branch(gathered)?,
         }
         Ok(Next::Step)
@@ -258,7 +258,8 @@ impl Finisher<'_> {
     /// A folder for combining, which belongs to this worktree alone.
     fn scratch(&self) -> PathBuf {
         let name = format!(".combine-{}", self.finished.worktree.session);
-        self.context.state.root().join("worktrees").join(name)
+        // It is removed by a path without links.
+        owner::real(self.context.state.root()).join("worktrees").join(name)
     }
 
     /// The message of the commit: what the commits say themselves.
@@ -298,18 +299,9 @@ impl Finisher<'_> {
         }
     }
 
-    fn remove(&mut self, gathered: &Gathered, force: bool) {
-        let Worktree { repository, folder, session, .. } = &self.finished.worktree;
-        let home = &gathered.home.top;
-        let one = Removable {
-            home,
-            common: repository,
-            folder,
-            mark: session,
-            session: Some(session),
-            force,
-        };
-        match remove(one) {
+    fn remove(&mut self, force: bool) {
+        let folder = &self.finished.worktree.folder;
+        match remove(Removable::of(&self.finished.worktree, force)) {
             Ok(Removal::Gone) => self.finished.folder_removed = true,
             Ok(Removal::Left(why)) => {
                 self.finished.notes.push(format!("{} stays: {why}", folder.display()));
@@ -325,7 +317,8 @@ impl Finisher<'_> {
         let branch = &self.finished.worktree.branch;
         let Some(tip) = &gathered.facts.tip else { return Ok(()) };
         if let Some(folder) = gathered.home.checked_out(branch)? {
-            if folder != owner::real(&self.finished.worktree.folder) || self.finished.folder_removed
+            if folder != owner::place(&self.finished.worktree.folder)
+                || self.finished.folder_removed
             {
                 let note = format!("the branch {branch} stays: {} has it", folder.display());
                 self.finished.notes.push(note);

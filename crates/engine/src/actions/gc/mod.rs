@@ -11,6 +11,8 @@ use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
+pub use worktrees::Left;
+
 use crate::actions::{close_panes, collect, kill, retire, search, send, stale_sockets};
 use crate::observe::process_table::Census;
 use crate::observe::processes;
@@ -28,6 +30,8 @@ pub struct Collected {
     pub processes: Vec<i32>,
     /// Folders of worktrees whose work is merged or was discarded.
     pub worktrees: Vec<PathBuf>,
+    /// Worktrees that could go, and why they stay.
+    pub left: Vec<Left>,
     /// Files that a killed process left behind, and sockets of tmux servers that are gone.
     pub files: Vec<PathBuf>,
     /// Why the database could not be made smaller; all else was done.
@@ -50,7 +54,8 @@ pub fn gc(
     let mut over = snapshot::look(context, Which::All)?;
     over.retain(|seen| seen.life.state.is_over() && seen.living_runner().is_none());
     collected.processes = end_leftovers(&over, dry_run);
-    collected.worktrees = worktrees::collect(context, &mut store, before, dry_run)?;
+    (collected.worktrees, collected.left) =
+        worktrees::collect(context, &mut store, before, dry_run)?;
     let unfinished = worktrees::unfinished(&store)?;
     let mut old = Vec::new();
     for seen in over {
