@@ -8,7 +8,8 @@ use crate::args::Gc;
 use crate::ui;
 
 pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
-    let collected = gc::gc(context, args.older_than, args.dry_run, Timestamp::now())?;
+    let what = gc::What { dry_run: args.dry_run, ignored_too: args.ignored };
+    let collected = gc::gc(context, args.older_than, what, Timestamp::now())?;
     if args.json {
         ui::json(&session::Collected {
             dry_run: args.dry_run,

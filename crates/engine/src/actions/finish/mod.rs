@@ -5,7 +5,6 @@ mod facts;
 
 use std::path::PathBuf;
 
-use dogwatch_base::git::status::Change;
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::worktree::finish::{Consent, Refusal, Step, Way, plan};
 use dogwatch_store::{Finishing, Worktree, WorktreeStage};
@@ -411,16 +410,29 @@ fn shown(files: &[String]) -> String {
 }
 
 /// What `--discard` would lose, for the question.
-pub fn at_stake(context: &Context, target: &str) -> Result<(Worktree, usize, usize), Error> {
+#[derive(Debug)]
+pub struct AtStake {
+    pub worktree: Worktree,
+    /// Commits in no other branch.
+    pub commits: usize,
+    pub uncommitted: usize,
+    /// Files and folders that git ignores, and that are nowhere else.
+    pub ignored: usize,
+}
+
+pub fn at_stake(context: &Context, target: &str) -> Result<AtStake, Error> {
     let worktree = diff::find(context, target)?;
     let home = diff::repository(&worktree)?;
     let commits = match home.tip(&worktree.branch)? {
         Some(tip) => only_in(&home, &worktree.branch, &tip)?,
         None => 0,
     };
-    let files: Vec<Change> =
-        if owner::has(&worktree) { repository::uncommitted(&worktree.folder)? } else { Vec::new() };
-    Ok((worktree, commits, files.len()))
+    let (mut uncommitted, mut ignored) = (0, 0);
+    if owner::has(&worktree) {
+        uncommitted = repository::uncommitted(&worktree.folder)?.len();
+        ignored = repository::ignored(&worktree.folder, &worktree.home)?.len();
+    }
+    Ok(AtStake { worktree, commits, uncommitted, ignored })
 }
 
 /// How many commits of a branch no other branch has, and no tag.

@@ -7,10 +7,11 @@ use dogwatch_core::worktree::finish::{Consent, Way};
 use dogwatch_store::{Store, Worktree, WorktreeStage};
 use jiff::Timestamp;
 
+use super::What;
 use crate::actions::finish::{self, Request};
 use crate::actions::spawn::worktree::recover;
 use crate::worktree::remove::{Removable, Removal, parked, remove};
-use crate::worktree::{Repository, claim, make, owner, values};
+use crate::worktree::{Repository, claim, make, owner, repository, values};
 use crate::{Context, Error};
 
 /// A worktree that stays although its work is merged or was discarded.
@@ -45,8 +46,9 @@ pub(super) fn collect(
     context: &Context,
     store: &mut Store,
     before: Timestamp,
-    dry_run: bool,
+    what: What,
 ) -> Result<(Vec<PathBuf>, Vec<Left>), Error> {
+    let dry_run = what.dry_run;
     if !dry_run {
         recover(context)?;
     }
@@ -55,7 +57,7 @@ pub(super) fn collect(
         let (folder, session) = (worktree.folder.clone(), worktree.session.clone());
         let name = worktree.name.clone();
         // One that cannot be asked about is no reason to leave the others.
-        match collect_one(context, store, worktree, before, dry_run) {
+        match collect_one(context, store, worktree, before, what) {
             Ok(Outcome::Stays) => {}
             Ok(Outcome::Removed) => removed.push(folder),
             Ok(Outcome::Left(why)) => left.push(Left { session: name, folder, why }),
@@ -73,8 +75,9 @@ fn collect_one(
     store: &Store,
     worktree: Worktree,
     before: Timestamp,
-    dry_run: bool,
+    what: What,
 ) -> Result<Outcome, Error> {
+    let dry_run = what.dry_run;
     match &worktree.stage {
         // Its repository was deleted, or is on a disk that is not mounted.
         _ if !worktree.repository.exists() => Ok(Outcome::Stays),
@@ -111,6 +114,9 @@ fn collect_one(
             if let Some(why) = claim::other(&worktree)? {
                 return Ok(Outcome::Left(why));
             }
+            if let Some(why) = keeps_ignored(&worktree, what)? {
+                return Ok(Outcome::Left(why));
+            }
             if dry_run {
                 return Ok(Outcome::Removed);
             }
@@ -127,6 +133,23 @@ fn collect_one(
             Ok(Outcome::Left(finished.notes.join("; ")))
         }
     }
+}
+
+/// Nobody said that its ignored files may go, and what an agent left in them cannot be told from what a build did.
+fn keeps_ignored(worktree: &Worktree, what: What) -> Result<Option<String>, Error> {
+    if what.ignored_too || !owner::has(worktree) {
+        return Ok(None);
+    }
+    let files = repository::ignored(&worktree.folder, &worktree.home)?;
+    let more = match files.len() {
+        0 => return Ok(None),
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    Ok(Some(format!(
+        "it has ignored files: {}{more}; remove them, or use `dogwatch gc --ignored` or `dogwatch finish {}`",
+        files[0], worktree.name
+    )))
 }
 
 /// What would become of one that is finished.

@@ -180,7 +180,10 @@ fn is_abandoned(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
             }
             let Ok(repository) = Repository::of(&worktree.folder) else { return Ok(false) };
             let is_new = repository.tip(&worktree.branch)?.as_ref() == Some(&worktree.base);
-            Ok(is_new && repository::uncommitted(&worktree.folder)?.is_empty())
+            // What an agent left in ignored files is work, too.
+            Ok(is_new
+                && repository::uncommitted(&worktree.folder)?.is_empty()
+                && repository::ignored(&worktree.folder, &worktree.home)?.is_empty())
         }
         WorktreeStage::Finishing(_) | WorktreeStage::Finished(_) => Ok(false),
     }
