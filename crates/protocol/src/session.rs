@@ -241,6 +241,16 @@ pub struct Exists {
     pub exists: bool,
 }
 
+/// A worktree that `gc` did not remove.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct LeftWorktree {
+    /// The name of its session.
+    pub session: String,
+    pub folder: String,
+    pub why: String,
+}
+
 /// What `gc` removed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
@@ -255,6 +265,8 @@ pub struct Collected {
     pub processes: Vec<i32>,
     /// Worktrees whose work is merged or was discarded.
     pub worktrees: Vec<String>,
+    /// Worktrees whose work is merged or was discarded, and that stay.
+    pub left: Vec<LeftWorktree>,
     /// Incomplete files, locks without a session, sockets of tmux servers that are gone.
     pub files: Vec<String>,
     /// Why the database file could not be shrunk.

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::handover::{self, Handover};
 use crate::state_dir::make_private;
-use crate::{StoreError, read_regular};
+use crate::{StoreError, read_regular, remove_beneath};
 
 /// Size of a record on disk. The space is allocated when the session is created, so that the agent's end can be
 /// recorded even on a full disk.
@@ -251,7 +251,10 @@ impl SessionFolder {
     /// Removes the directory. What cannot be removed stays for the next `gc`.
     pub fn remove(&self) -> bool {
         fs::remove_file(&self.handover).logged_unless_missing("remove a file");
-        fs::remove_dir_all(&self.path).is_ok()
+        // `sessions/ID`: an agent may have replaced what is below the state directory.
+        let root = self.path.ancestors().nth(2).unwrap_or(&self.path);
+        let names = self.path.strip_prefix(root).unwrap_or(&self.path);
+        remove_beneath(root, names).logged("remove a session's folder").unwrap_or(false)
     }
 }
 

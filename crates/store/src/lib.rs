@@ -87,8 +87,8 @@ pub use opencode::{
 };
 pub use outbox::{Backlog, MOST_WAITING, Waiting};
 pub use project::{
-    Allowance, LinkInProject, MOST_TEXT, ProjectFile, Provided, Readers, copy_beneath,
-    link_beneath, make_project_folder, tidy,
+    Allowance, Identity, LinkInProject, MOST_TEXT, OwnFolder, ProjectFile, Provided, Readers,
+    copy_beneath, link_beneath, make_project_folder, remove_beneath, tidy,
 };
 pub use records::keep_record;
 pub use registry::{Act, RegistryFile};

@@ -77,21 +77,7 @@ const COLUMNS: &str =
 
 impl Store {
     pub fn set_limit_policy(&mut self, new: &LimitPolicy, at: Timestamp) -> Result<(), StoreError> {
-        self.transaction(|tx| {
-            tx.execute(
-                "INSERT INTO limit_policies (session, account, policy, message, retry_after, changed) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-                 ON CONFLICT (session) DO UPDATE SET account = ?2, policy = ?3, message = ?4, retry_after = ?5, changed = ?6",
-                params![
-                    new.session.as_str(),
-                    new.account,
-                    new.policy.to_string(),
-                    new.message,
-                    new.retry_after,
-                    at.as_millisecond(),
-                ],
-            )
-            .map(drop)
-        })
+        self.transaction(|tx| insert_policy(tx, new, at))
     }
 
     /// What the session does about limits; `None` if nothing was recorded.
@@ -280,6 +266,26 @@ impl Store {
             Ok(changed > 0)
         })
     }
+}
+
+pub(crate) fn insert_policy(
+    tx: &Transaction<'_>,
+    new: &LimitPolicy,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    tx.execute(
+        "INSERT INTO limit_policies (session, account, policy, message, retry_after, changed) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+         ON CONFLICT (session) DO UPDATE SET account = ?2, policy = ?3, message = ?4, retry_after = ?5, changed = ?6",
+        params![
+            new.session.as_str(),
+            new.account,
+            new.policy.to_string(),
+            new.message,
+            new.retry_after,
+            at.as_millisecond(),
+        ],
+    )
+    .map(drop)
 }
 
 /// Journals a limit as it is now.

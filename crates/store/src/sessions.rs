@@ -16,7 +16,9 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
 use self::rows::{COLUMNS, free_name, from_row, insert, path_text};
-use crate::{NewCallback, Store, StoreError, callbacks, journal};
+use crate::{
+    LimitPolicy, NewCallback, NewMessage, Store, StoreError, callbacks, journal, limits, messages,
+};
 
 pub use which::{MOST_OVER, SHOWN_FOR, Which};
 
@@ -148,6 +150,10 @@ pub struct NewSession<'a> {
     pub membership: Option<&'a TeamMembership>,
     /// The session that gets a message at the end of its first turn.
     pub subscriber: Option<&'a str>,
+    /// What it does about usage limits.
+    pub limits: Option<&'a LimitPolicy>,
+    /// Its prompt, if that waits for the end of a limit.
+    pub prompt: Option<&'a NewMessage<'a>>,
 }
 
 /// The name for a new session.
@@ -181,6 +187,13 @@ impl Store {
                 let (session, at) = (new.id, new.created);
                 callbacks::insert(tx, &NewCallback { subscriber, session, job: None, at })?;
             }
+            // With it, and not once its agent runs: nothing may fail then.
+            if let Some(policy) = new.limits {
+                limits::insert_policy(tx, policy, new.created)?;
+            }
+            if let Some(prompt) = new.prompt {
+                messages::insert(tx, prompt)?;
+            }
             Ok(Ok(name))
         })
         .inspect(|_| self.dir.tell_sessions())
@@ -194,6 +207,8 @@ impl Store {
             tx.execute("DELETE FROM journal WHERE session = ?", [id])?;
             // The subscriber gets the error instead.
             tx.execute("DELETE FROM callbacks WHERE session = ?", [id])?;
+            tx.execute("DELETE FROM limit_policies WHERE session = ?", [id])?;
+            tx.execute("DELETE FROM messages WHERE session = ?", [id])?;
             // Its creation may have been published already.
             let data = Deleted { because: "it failed to start".to_owned() };
             journal::append_of(tx, Timestamp::now(), id, Some(&subject), kind::DELETED, &data)

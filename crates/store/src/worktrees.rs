@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, params};
 use serde::{Deserialize, Serialize};
 
-use crate::{Store, StoreError};
+use crate::{Identity, Store, StoreError};
 
 /// A worktree as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Worktree {
     /// The work tree that it was made from.
     pub home: PathBuf,
     pub folder: PathBuf,
+    /// Which folder git made there; `None` until it did, and for worktrees of older versions.
+    pub identity: Option<Identity>,
     pub branch: String,
     /// Whether the branch was made for it.
     pub owns_branch: bool,
@@ -81,7 +83,7 @@ impl Worktree {
 }
 
 const COLUMNS: &str = "session, name, repository, home, folder, branch, owns_branch, target, base, stage, finishing, \
-                       maker_pid, maker_start, made";
+                       maker_pid, maker_start, made, device, inode";
 
 impl Store {
     /// Records a worktree before it is made.
@@ -124,6 +126,21 @@ impl Store {
             tx.execute(
                 "UPDATE worktrees SET stage = ?, finishing = ?, changed = ? WHERE session = ?",
                 params![word, finishing, at.as_millisecond(), session],
+            )
+            .map(drop)
+        })
+    }
+
+    /// Records which folder was made.
+    pub fn identify_worktree(
+        &mut self,
+        session: &str,
+        identity: Identity,
+    ) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "UPDATE worktrees SET device = ?, inode = ? WHERE session = ?",
+                params![identity.device.cast_signed(), identity.inode.cast_signed(), session],
             )
             .map(drop)
         })
@@ -185,6 +202,8 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Worktree> {
         ("ready" | "finishing", _) | (_, None) => WorktreeStage::Ready,
         (_, Some(how)) => WorktreeStage::Finished(how),
     };
+    let number = |at: usize| row.get::<_, Option<i64>>(at).map(|n| n.map(i64::cast_unsigned));
+    let identity = number(14)?.zip(number(15)?).map(|(device, inode)| Identity { device, inode });
     let made = Timestamp::from_millisecond(row.get(13)?).unwrap_or(Timestamp::UNIX_EPOCH);
     Ok(Worktree {
         session: row.get::<_, String>(0)?.into(),
@@ -192,6 +211,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Worktree> {
         repository: path(2)?,
         home: path(3)?,
         folder: path(4)?,
+        identity,
         branch: row.get(5)?,
         owns_branch: row.get(6)?,
         target: row.get(7)?,
@@ -302,6 +322,7 @@ mod tests {
             repository: "/r/.git".into(),
             home: "/r".into(),
             folder: PathBuf::from(OsStr::from_bytes(b"/w/\xff x")),
+            identity: None,
             branch: "dogwatch/api".into(),
             owns_branch: true,
             target: Some("main".into()),
@@ -318,6 +339,9 @@ mod tests {
         let mut one = worktree("a");
         store.add_worktree(&one).unwrap();
         assert_eq!(store.worktree("a").unwrap().as_ref(), Some(&one));
+        let identity = Identity { device: 7, inode: u64::MAX };
+        store.identify_worktree("a", identity).unwrap();
+        one.identity = Some(identity);
         let mut how = Finishing::begun(Way::Squash);
         how.result = Some("r".into());
         for stage in [

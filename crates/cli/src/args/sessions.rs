@@ -221,8 +221,8 @@ pub(crate) struct Exists {
 
 /// Remove old ended sessions and their leftovers
 ///
-/// Worktrees are removed only if their work is merged or discarded and nothing in them is uncommitted. A session whose worktree
-/// is not finished stays.
+/// Worktrees are removed only if their work is merged or discarded and nothing in them is uncommitted or ignored by git. A session
+/// whose worktree is not finished stays.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -235,6 +235,9 @@ pub(crate) struct Gc {
     /// Show what would be removed without removing it
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Also remove worktrees that have files ignored by git
+    #[arg(long)]
+    pub(crate) ignored: bool,
     #[arg(from_global)]
     pub(crate) json: bool,
 }

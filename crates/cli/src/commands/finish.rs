@@ -2,7 +2,7 @@ use std::io::IsTerminal as _;
 
 use dogwatch_core::exit_code;
 use dogwatch_core::worktree::finish::{Consent, Way};
-use dogwatch_engine::actions::finish::{self, Finished, Request};
+use dogwatch_engine::actions::finish::{self, AtStake, Finished, Request};
 use dogwatch_engine::error::WorktreeError;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::worktree::{self, FinishedHow};
@@ -46,16 +46,21 @@ fn is_confirmed(context: &Context, args: &Finish) -> Result<bool, Error> {
     if !std::io::stdin().is_terminal() {
         return Err(WorktreeError::NotConfirmed.into());
     }
-    let (found, commits, files) = finish::at_stake(context, &args.session)?;
+    let AtStake { worktree: found, commits, uncommitted, ignored } =
+        finish::at_stake(context, &args.session)?;
     let counted = |count: usize, what: &str| {
         if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
     };
+    let also = match ignored {
+        0 => String::new(),
+        count => format!(", and {}", counted(count, "ignored path")),
+    };
     let question = format!(
-        "Remove {} and the branch {}, with {} in no other branch and {}?",
+        "Remove {} and the branch {}, with {} in no other branch and {}{also}?",
         ui::short_path(&found.folder),
         found.branch,
         counted(commits, "commit"),
-        counted(files, "uncommitted file"),
+        counted(uncommitted, "uncommitted file"),
     );
     Ok(ui::confirm(&question))
 }

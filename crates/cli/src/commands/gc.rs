@@ -8,7 +8,8 @@ use crate::args::Gc;
 use crate::ui;
 
 pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
-    let collected = gc::gc(context, args.older_than, args.dry_run, Timestamp::now())?;
+    let what = gc::What { dry_run: args.dry_run, ignored_too: args.ignored };
+    let collected = gc::gc(context, args.older_than, what, Timestamp::now())?;
     if args.json {
         ui::json(&session::Collected {
             dry_run: args.dry_run,
@@ -16,6 +17,7 @@ pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
             folders: collected.folders,
             processes: collected.processes,
             worktrees: collected.worktrees.iter().map(|folder| ui::path(folder)).collect(),
+            left: collected.left.into_iter().map(left).collect(),
             files: collected.files.iter().map(|file| ui::path(file)).collect(),
             not_shrunk: collected.not_shrunk,
         });
@@ -36,6 +38,9 @@ pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
     for folder in &collected.worktrees {
         ui::line(format_args!("{verb} the worktree {}", ui::short_path(folder)));
     }
+    for gc::Left { session, folder, why } in &collected.left {
+        ui::talk(format_args!("kept the worktree of {session}, {}: {why}", ui::short_path(folder)));
+    }
     for file in &collected.files {
         ui::line(format_args!("{verb} {}, which is unused", file.display()));
     }
@@ -51,4 +56,9 @@ pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
         ui::talk("nothing to clean up");
     }
     Ok(exit_code::OK)
+}
+
+fn left(left: gc::Left) -> session::LeftWorktree {
+    let gc::Left { session, folder, why } = left;
+    session::LeftWorktree { session, folder: ui::path(&folder), why }
 }

@@ -16,7 +16,7 @@ fn forgets_what_ended_and_spares_what_lives() {
     let before = snapshot(&env);
     insta::assert_snapshot!(env.dogwatch(&["gc", "--older-than", "0s", "--dry-run"]), @"would remove ended");
     assert_eq!(snapshot(&env), before, "a dry run changed something");
-    insta::assert_snapshot!(env.dogwatch(&["gc", "--older-than", "0s", "--json"]), @r#"{"dry_run":false,"sessions":["ended"],"folders":[],"processes":[],"worktrees":[],"files":[],"not_shrunk":null}"#);
+    insta::assert_snapshot!(env.dogwatch(&["gc", "--older-than", "0s", "--json"]), @r#"{"dry_run":false,"sessions":["ended"],"folders":[],"processes":[],"worktrees":[],"left":[],"files":[],"not_shrunk":null}"#);
     assert!(!env.session_dir(&ended).exists());
     assert!(env.session_dir(&alive).exists() && process::is_alive(alive.pid));
     let _ = env.dogwatch(&["capture", "ended"]).code(3);

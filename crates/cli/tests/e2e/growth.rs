@@ -34,6 +34,8 @@ fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
             tags: &[],
             membership: None,
             subscriber: None,
+            limits: None,
+            prompt: None,
         };
         let launch = Launch {
             argv: vec!["true".into()],

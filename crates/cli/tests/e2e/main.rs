@@ -67,6 +67,7 @@ mod session_file;
 mod sinks;
 mod sources;
 mod spawn;
+mod spawn_faults;
 mod startup;
 mod status;
 mod statusline;

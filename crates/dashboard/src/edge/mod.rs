@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crossterm::event::{self, Event, KeyEventKind, MouseButton, MouseEventKind};
+use crossterm::event::{self, Event, KeyEvent, KeyEventKind, MouseButton, MouseEventKind};
 use dogwatch_base::log::Logged as _;
 use dogwatch_engine::observe::agents;
 use dogwatch_engine::watch::Followed;
@@ -33,7 +33,7 @@ use ratatui::layout::Rect;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 
-use crate::keys::{self, Intent, Key, Mouse};
+use crate::keys::{self, Intent, Mouse};
 use crate::model::{Around, Field, Mode, PageOf, Screen, State, Tab, View};
 use crate::view;
 use actions::Actions;
@@ -220,15 +220,20 @@ impl Dashboard {
     }
 
     fn read_keys(&mut self) -> io::Result<()> {
+        let mut read = Vec::new();
         while event::poll(Duration::ZERO)? {
-            let intents = match event::read()? {
-                Event::Key(key) if key.kind != KeyEventKind::Release => {
-                    let intents = keys::press(&mut self.state, Key::from(key));
-                    if !intents.contains(&Intent::Quit) {
-                        self.leaving = Leaving::No;
-                    }
-                    intents
+            read.push(event::read()?);
+        }
+        let mut pressed = Vec::new();
+        for event in read {
+            if let Event::Key(key) = event {
+                if key.kind != KeyEventKind::Release {
+                    pressed.push(key);
                 }
+                continue;
+            }
+            self.press(&std::mem::take(&mut pressed))?;
+            let intents = match event {
                 Event::Paste(text) => {
                     keys::paste(&mut self.state, &text);
                     vec![]
@@ -245,12 +250,25 @@ impl Dashboard {
                 }
                 _ => vec![],
             };
-            (self.is_dirty, self.drawn) = (true, None);
-            for intent in intents {
-                self.act(intent)?;
+            self.act_on(intents)?;
+        }
+        self.press(&pressed)
+    }
+
+    fn press(&mut self, read: &[KeyEvent]) -> io::Result<()> {
+        for key in keys::together(read) {
+            let intents = keys::press(&mut self.state, key);
+            if !intents.contains(&Intent::Quit) {
+                self.leaving = Leaving::No;
             }
+            self.act_on(intents)?;
         }
         Ok(())
+    }
+
+    fn act_on(&mut self, intents: Vec<Intent>) -> io::Result<()> {
+        (self.is_dirty, self.drawn) = (true, None);
+        intents.into_iter().try_for_each(|intent| self.act(intent))
     }
 
     fn take_reports(&mut self) {

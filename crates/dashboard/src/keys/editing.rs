@@ -25,6 +25,17 @@ pub(super) fn filter(state: &mut State, key: Key) -> Vec<Intent> {
     vec![]
 }
 
+/// Begins a new line, if text of several lines is being written.
+pub(super) fn new_line(state: &mut State) -> bool {
+    match &mut state.mode {
+        Mode::Message { editor, .. } => editor.insert("\n"),
+        Mode::New(form) if form.field() == Field::Prompt => form.new_line(),
+        _ => return false,
+    }
+    state.notice = None;
+    true
+}
+
 /// Enter sends; Alt-Enter or Ctrl-J begins a new line.
 pub(super) fn message(state: &mut State, key: Key) -> Vec<Intent> {
     let Mode::Message { to, editor } = &mut state.mode else { return vec![] };
@@ -33,7 +44,6 @@ pub(super) fn message(state: &mut State, key: Key) -> Vec<Intent> {
             state.keep_draft();
             state.mode = Mode::Queue;
         }
-        KeyCode::Enter if key.alt => editor.insert("\n"),
         KeyCode::Char('j') if key.ctrl => editor.insert("\n"),
         KeyCode::Enter => {
             let text = editor.text();
@@ -69,7 +79,7 @@ pub(super) fn message(state: &mut State, key: Key) -> Vec<Intent> {
     vec![]
 }
 
-/// Up and Down go between fields, Tab completes, Enter starts the session.
+/// Up and Down go between fields, Tab completes, Enter starts the session; Alt-Enter or Ctrl-J begins a new line of the prompt.
 pub(super) fn form(state: &mut State, key: Key) -> Vec<Intent> {
     let Mode::New(form) = &mut state.mode else { return vec![] };
     match key.code {
@@ -96,7 +106,10 @@ pub(super) fn form(state: &mut State, key: Key) -> Vec<Intent> {
         }
         KeyCode::Backspace => form.erase(),
         KeyCode::Char('u') if key.ctrl => form.values[form.at].clear(),
-        KeyCode::Char(c) if !key.ctrl && !key.alt => form.type_in(c),
+        KeyCode::Char('j') if key.ctrl => {
+            new_line(state);
+        }
+        KeyCode::Char(c) if !key.ctrl => form.type_in(c),
         _ => {}
     }
     vec![]

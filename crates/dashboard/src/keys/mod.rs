@@ -1,5 +1,8 @@
 //! What each key does: a state and a key make the next state, and what is to be done about it.
 
+mod batch;
+#[cfg(test)]
+mod chord_tests;
 #[cfg(test)]
 mod edge_tests;
 mod editing;
@@ -14,6 +17,7 @@ use dogwatch_protocol::id::SessionId;
 
 use crate::model::{Hit, Mode, State};
 
+pub use batch::together;
 pub use prompts::{confirmation, split};
 
 /// A key with what matters of its modifiers.
@@ -22,11 +26,13 @@ pub struct Key {
     pub code: KeyCode,
     pub ctrl: bool,
     pub alt: bool,
+    /// With Super, Hyper or Meta, which no key of the dashboard has.
+    pub is_strange: bool,
 }
 
 impl Key {
     pub const fn plain(code: KeyCode) -> Self {
-        Self { code, ctrl: false, alt: false }
+        Self { code, ctrl: false, alt: false, is_strange: false }
     }
 
     pub const fn char(c: char) -> Self {
@@ -34,16 +40,43 @@ impl Key {
     }
 
     pub const fn ctrl(c: char) -> Self {
-        Self { code: KeyCode::Char(c), ctrl: true, alt: false }
+        Self { ctrl: true, ..Self::char(c) }
+    }
+
+    /// Whether a mode may have a meaning for it. A letter with Ctrl is for the mode to know.
+    fn is_known(self) -> bool {
+        let is_bare = !self.alt && !self.is_strange;
+        match self.code {
+            KeyCode::Char(_) => is_bare,
+            KeyCode::Enter
+            | KeyCode::Esc
+            | KeyCode::Backspace
+            | KeyCode::Delete
+            | KeyCode::Left
+            | KeyCode::Right
+            | KeyCode::Up
+            | KeyCode::Down
+            | KeyCode::Home
+            | KeyCode::End
+            | KeyCode::PageUp
+            | KeyCode::PageDown
+            | KeyCode::Tab
+            | KeyCode::BackTab => is_bare && !self.ctrl,
+            _ => false,
+        }
     }
 }
 
 impl From<KeyEvent> for Key {
     fn from(event: KeyEvent) -> Self {
+        let has = |modifiers| event.modifiers.intersects(modifiers);
+        let is_enter = event.code == KeyCode::Enter;
         Self {
             code: event.code,
-            ctrl: event.modifiers.contains(KeyModifiers::CONTROL),
-            alt: event.modifiers.contains(KeyModifiers::ALT),
+            ctrl: has(KeyModifiers::CONTROL),
+            // Where a terminal reports Shift-Enter at all, it is a new line in every agent.
+            alt: has(KeyModifiers::ALT) || is_enter && has(KeyModifiers::SHIFT),
+            is_strange: has(KeyModifiers::SUPER | KeyModifiers::HYPER | KeyModifiers::META),
         }
     }
 }
@@ -89,12 +122,28 @@ pub enum Intent {
 
 /// Presses a key.
 pub fn press(state: &mut State, key: Key) -> Vec<Intent> {
-    // A terminal sends Alt as an Esc before the key: an Esc and a key that are read together look the same, and no key has Alt but
-    // in the editor.
-    if key.alt && !matches!(state.mode, Mode::Message { .. }) {
-        let mut intents = press(state, Key::plain(KeyCode::Esc));
-        intents.extend(press(state, Key { alt: false, ..key }));
-        return intents;
+    if state.mode == Mode::Queue {
+        state.is_in_doubt = false;
+    }
+    let is_new_line = Key { code: KeyCode::Enter, ctrl: false, alt: true, is_strange: false };
+    if key == is_new_line && editing::new_line(state) {
+        return vec![];
+    }
+    if !key.is_known() {
+        // A terminal sends Alt as an Esc before the key, so an Esc and a key that are read together look the same. If it was Alt,
+        // closing would make commands of what is typed next; if it was Esc, what is typed next was not meant for what is open. So
+        // nothing changes, and what would act on it must be pressed twice.
+        state.is_in_doubt |= key.alt && state.mode != Mode::Queue;
+        return vec![];
+    }
+    if state.is_in_doubt
+        && let Some(what) = acts(&state.mode, key)
+    {
+        state.is_in_doubt = false;
+        state.complain(format!(
+            "Alt and a key, or Esc and a key, came before: {what} again to go on, Esc to cancel"
+        ));
+        return vec![];
     }
     // A digit that was meant for a dialog that is gone does nothing else, and why stays in sight.
     if std::mem::take(&mut state.is_refused) && matches!(key.code, KeyCode::Char('0'..='9')) {
@@ -130,6 +179,25 @@ pub fn press(state: &mut State, key: Key) -> Vec<Intent> {
     }
 }
 
+/// How a key is called that acts on what is open: it sends, starts, kills, runs or answers.
+fn acts(mode: &Mode, key: Key) -> Option<String> {
+    match (mode, key.code) {
+        (
+            Mode::Message { .. }
+            | Mode::New(_)
+            | Mode::Palette { .. }
+            | Mode::Command { .. }
+            | Mode::Kill { .. }
+            | Mode::Word { .. },
+            KeyCode::Enter,
+        ) => Some("Enter".to_owned()),
+        (Mode::Answer { .. } | Mode::Question { .. }, KeyCode::Char(digit @ '0'..='9')) => {
+            Some(digit.to_string())
+        }
+        _ => None,
+    }
+}
+
 /// What a mouse does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mouse {
@@ -161,7 +229,7 @@ pub fn paste(state: &mut State, text: &str) {
             state.filter.push_str(&line);
             state.arrange();
         }
-        Mode::New(form) => line.chars().for_each(|c| form.type_in(c)),
+        Mode::New(form) => form.paste(text),
         Mode::Palette { query, .. } => query.push_str(&line),
         Mode::Command { line: typed } | Mode::Word { typed, .. } => typed.push_str(&line),
         // A name that is to be typed is not pasted.

@@ -146,7 +146,7 @@ pub(super) fn press(state: &mut State, key: Key) -> Vec<Intent> {
             *at = 0;
         }
         KeyCode::Char('u') if key.ctrl => query.clear(),
-        KeyCode::Char(c) if !key.ctrl && !key.alt => {
+        KeyCode::Char(c) if !key.ctrl => {
             query.push(c);
             *at = 0;
         }

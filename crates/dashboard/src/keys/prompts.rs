@@ -6,8 +6,11 @@ use super::queue::PAGE;
 use super::{Intent, Key, palette};
 use crate::model::{Mode, Output, State, View};
 
-/// A digit answers; every other key closes without an answer.
+/// A digit answers; every other key closes without an answer, but those that no mode knows.
 pub(super) fn answer(state: &mut State, key: Key) -> Vec<Intent> {
+    if key.ctrl {
+        return vec![];
+    }
     let Mode::Answer { session, name, dialog, options } = std::mem::take(&mut state.mode) else {
         return vec![];
     };
@@ -27,6 +30,9 @@ pub(super) fn answer(state: &mut State, key: Key) -> Vec<Intent> {
 }
 
 pub(super) fn question(state: &mut State, key: Key) -> Vec<Intent> {
+    if key.ctrl {
+        return vec![];
+    }
     let Mode::Question { number } = std::mem::take(&mut state.mode) else { return vec![] };
     let known = state.questions.iter().find(|question| question.number == number);
     let Some(option) = digit(key) else { return vec![] };
@@ -39,9 +45,7 @@ pub(super) fn question(state: &mut State, key: Key) -> Vec<Intent> {
 
 fn digit(key: Key) -> Option<usize> {
     match key.code {
-        KeyCode::Char(c) if !key.ctrl && !key.alt => {
-            c.to_digit(10).filter(|digit| *digit > 0).map(|digit| digit as usize)
-        }
+        KeyCode::Char(c) => c.to_digit(10).filter(|digit| *digit > 0).map(|digit| digit as usize),
         _ => None,
     }
 }
@@ -145,6 +149,9 @@ pub(super) fn command(state: &mut State, key: Key) -> Vec<Intent> {
 /// The keys that move in the list scroll here; every other one closes it.
 pub(super) fn help(state: &mut State, key: Key) -> Vec<Intent> {
     let Mode::Help { scroll } = &mut state.mode else { return vec![] };
+    if key.ctrl {
+        return vec![];
+    }
     match key.code {
         KeyCode::Char('j') | KeyCode::Down => *scroll += 1,
         KeyCode::Char('k') | KeyCode::Up => *scroll = scroll.saturating_sub(1),
@@ -206,7 +213,7 @@ pub(super) fn edit(line: &mut String, key: Key) -> Edit {
             let start = line[..end].rfind(char::is_whitespace).map_or(0, |at| at + 1);
             line.truncate(start);
         }
-        KeyCode::Char(c) if !key.ctrl && !key.alt => line.push(c),
+        KeyCode::Char(c) if !key.ctrl => line.push(c),
         _ => {}
     }
     Edit::Typing

@@ -18,7 +18,7 @@ pub(super) fn press(state: &mut State, key: Key) -> Vec<Intent> {
         state.mode = Mode::Palette { query: String::new(), at: 0 };
         return vec![];
     }
-    if key.ctrl || key.alt {
+    if key.ctrl {
         return vec![];
     }
     match key.code {

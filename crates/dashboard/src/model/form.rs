@@ -67,6 +67,25 @@ impl Form {
         }
     }
 
+    /// Of the prompt; no other field has lines.
+    pub fn new_line(&mut self) {
+        if self.field() == Field::Prompt {
+            self.values[self.at].push('\n');
+        }
+    }
+
+    /// Lines stay lines in the prompt, and never run together elsewhere.
+    pub fn paste(&mut self, text: &str) {
+        let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+        for c in lines.trim_end_matches('\n').chars() {
+            match (c, self.field()) {
+                ('\n', Field::Prompt) => self.new_line(),
+                ('\n' | '\t', _) => self.type_in(' '),
+                (c, _) => self.type_in(c),
+            }
+        }
+    }
+
     pub fn erase(&mut self) {
         self.values[self.at].pop();
     }

@@ -223,6 +223,8 @@ pub struct State {
     pub output: Output,
     /// An answer was closed because its dialog has changed, and no key was pressed since.
     pub is_refused: bool,
+    /// A key with Alt came while something was open, which may have been Esc and a key: what acts is pressed twice.
+    pub is_in_doubt: bool,
     /// Messages that were not sent, by those they are for.
     pub drafts: BTreeMap<Vec<SessionId>, String>,
 }

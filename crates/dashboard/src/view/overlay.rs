@@ -33,7 +33,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
                 .map(|(at, (field, value))| {
                     let here = if at == form.at { "▌" } else { " " };
                     let hint = if at == form.at && value.is_empty() { field.hint() } else { "" };
-                    let value = text::typed(value);
+                    let value = in_form(value);
                     let room = canvas.columns().saturating_sub(BOX + LABEL);
                     let is_here = at == form.at;
                     let hidden = if is_here { text::hidden(text::width(&value), room) } else { 0 };
@@ -57,6 +57,11 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         | Mode::Word { .. }
         | Mode::Command { .. } => {}
     }
+}
+
+/// A value of the form on its line, with a sign for the end of a line of the prompt.
+fn in_form(value: &str) -> String {
+    text::typed(&value.replace('\n', "↵"))
 }
 
 fn message_title(state: &State) -> String {
@@ -207,7 +212,7 @@ fn cursor(state: &State, canvas: &Canvas<'_>, bottom: u16) -> Option<Position> {
             Some(position(at, in_box(editor.count(), editor.cursor().0)))
         }
         Mode::New(form) => {
-            let typed = text::width(&text::typed(&form.values[form.at]));
+            let typed = text::width(&in_form(&form.values[form.at]));
             Some(position(x(BOX + LABEL, typed), in_box(Field::ALL.len(), form.at)))
         }
         Mode::Palette { query, .. } => Some(position(x(3, text::width(&text::typed(query))), top)),
@@ -268,6 +273,10 @@ fn keys(state: &State, canvas: &mut Canvas<'_>, y: u16) {
         Mode::Question { .. } => vec![("1–9", "choose an option"), ("Esc", "cancel")],
         Mode::Message { .. } => {
             vec![("Enter", "send"), ("Alt-Enter", "new line"), ("Esc", "cancel")]
+        }
+        Mode::New(form) if form.field() == Field::Prompt => {
+            let new_line = ("Alt-Enter", "new line");
+            vec![("Enter", "start"), new_line, ("↑ ↓", "field"), ("Esc", "cancel")]
         }
         Mode::New(_) => {
             vec![("Enter", "start"), ("↑ ↓", "field"), ("Tab", "complete"), ("Esc", "cancel")]

@@ -124,6 +124,8 @@ impl World {
             tags: &[],
             membership: None,
             subscriber: None,
+            limits: None,
+            prompt: None,
         };
         self.store().register(&new, Wanted::Exactly(&name), &[]).unwrap().unwrap();
         id

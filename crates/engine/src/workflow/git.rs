@@ -292,7 +292,7 @@ impl Tree {
     /// Removes the worktree of an item and its branch, or what is left of them.
     pub(super) fn remove_worktree(&self, dir: &Path, branch: &str) -> Result<(), Error> {
         let home = self.repository()?;
-        remove::clear(&home.top, &home.common, dir);
+        remove::clear(&home.common, dir);
         self.git(&["branch", "-q", "-D", branch], b"").logged("run git");
         Ok(())
     }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::Journal;
 use crate::error::WorkflowError;
+use crate::worktree::owner;
 use crate::{Context, Error};
 
 /// Settings that were fixed when the run began, besides its plan.
@@ -74,7 +75,7 @@ impl RunContext<'_> {
     /// The directory of an item's worktree, and its branch.
     pub(super) fn worktree(&self, item: &str) -> (PathBuf, String) {
         let run = &self.journal.id;
-        let dir = self.context.state.root().join("worktrees").join(run).join(item);
+        let dir = owner::real(self.context.state.root()).join("worktrees").join(run).join(item);
         (dir, format!("dogwatch/{run}/{item}"))
     }
 

@@ -5,13 +5,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_base::program::Ended;
 use dogwatch_core::worktree::finish::Way;
 
+use super::claim::Wanted;
 use super::repository::{self, Repository};
-use super::step;
 use super::take_back::{Before, take_back};
+use super::{remove, step};
 use crate::Error;
 use crate::observe::arrival;
 
@@ -141,15 +141,8 @@ fn in_scratch(home: &Repository, what: Combination<'_>) -> Result<Combined, Erro
 
 /// Removes the work tree that they are combined in, also one that a killed call left.
 pub fn remove_scratch(home: &Repository, scratch: &Path) -> Result<(), Error> {
-    std::fs::remove_dir_all(scratch).logged_unless_missing("remove a folder");
-    if home.list()?.iter().any(|listed| listed.is_at(scratch)) {
-        let args = ["worktree", "remove", "--force", "--force"];
-        let remove = |command: &mut std::process::Command| {
-            command.arg(scratch);
-        };
-        repository::run_with(&home.top, &args, remove, b"").logged("remove a worktree");
-    }
-    Ok(())
+    let common = &home.common;
+    remove::take_away(Wanted { common, folder: scratch, session: None, identity: None })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

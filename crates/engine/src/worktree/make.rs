@@ -11,6 +11,7 @@ use dogwatch_core::worktree::names::{self, DEFAULT_FOLDER, Surroundings};
 use dogwatch_core::worktree::settings::hash;
 use dogwatch_store::{Worktree, WorktreeStage, tidy};
 
+use super::claim::{self, Found, Wanted};
 use super::repository::{self, Repository, is_tree_of};
 use super::{owner, provide, step};
 use crate::error::WorktreeError;
@@ -217,34 +218,28 @@ pub fn carry_out(plan: &Plan) -> Result<PathBuf, Error> {
 
 /// Takes back a worktree in which no session was ever started. What a person put in its place, and a branch that has moved, stay.
 pub fn undo(worktree: &Worktree) -> Result<(), Error> {
-    let Worktree { home, folder, branch, repository: common, session, .. } = worktree;
+    let Worktree { home, folder, branch, repository: common, .. } = worktree;
     wait_for_git(home, folder);
     step();
-    if is_tree_of(folder, common) {
-        if !is_unused(worktree)? {
-            return Ok(());
+    match claim::find(Wanted::of(worktree))? {
+        Found::Ours(tree) if is_tree_of(folder, common) => {
+            if !is_unused(worktree)? {
+                return Ok(());
+            }
+            tree.remove().logged("remove a folder");
         }
-        fs::remove_dir_all(folder).logged_unless_missing("remove a folder");
-    } else {
         // git made the folder and was killed before it wrote anything: it is empty, or it is not ours.
-        fs::remove_dir(folder).logged_unless_missing("remove a folder");
+        Found::Ours(_) | Found::Other(_) => {
+            fs::remove_dir(folder).logged_unless_missing("remove a folder");
+        }
+        Found::Missing => {}
     }
     step();
     if home.is_dir() && folder.symlink_metadata().is_err() {
+        // Before what git keeps of it is removed.
         let listed = repository::list_in(home)?;
-        let is_another = owner::is_another(owner::of_note(common, folder).as_deref(), session);
-        if listed.iter().any(|one| one.is_at(folder)) && !is_another {
-            // Twice: git locks a worktree that it is making.
-            let args = ["worktree", "remove", "--force", "--force"];
-            repository::run_with(
-                home,
-                &args,
-                |command| {
-                    command.arg(folder);
-                },
-                b"",
-            )?;
-        }
+        // git locks a worktree that it is making.
+        claim::forget(Wanted::of(worktree), true)?;
         step();
         // `update-ref` would delete it under a worktree that has it checked out.
         let is_used =

@@ -3,6 +3,7 @@
 //! git has the truth. Every step checks it first, so each can be repeated after a kill at any moment. No hook of the repository
 //! runs here, and no remote is touched: agents can write below `.git` too. What is not committed is only removed by force.
 
+pub mod claim;
 pub mod combine;
 pub mod diff;
 pub mod make;

@@ -4,13 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_store::{Worktree, read_regular};
 
-use super::repository::{git_dir, is_tree_of, path_of};
+use super::claim;
+use super::repository::{git_dir, is_tree_of};
 use crate::Error;
 
-const FILE: &str = "dogwatch-session";
+pub(super) const FILE: &str = "dogwatch-session";
 /// More than any id, or any path.
 const LONGEST: u64 = 16 * 1024;
 
@@ -30,25 +31,9 @@ pub fn of_folder(folder: &Path) -> Result<Option<String>, Error> {
     Ok(git_dir(folder)?.as_deref().and_then(read))
 }
 
-/// The same of the worktree that git expects in a folder, which may be gone.
-pub fn of_note(common: &Path, folder: &Path) -> Option<String> {
-    let wanted = real(folder).join(".git");
-    let notes = fs::read_dir(common.join("worktrees")).logged_unless_missing("read a folder")?;
-    notes
-        .flatten()
-        .map(|note| note.path())
-        .find(|dir| expected(dir) == Some(wanted.clone()))
-        .as_deref()
-        .and_then(read)
-}
-
 /// Whether the folder has the worktree of this record, and not one that was made there since for another session.
 pub fn has(worktree: &Worktree) -> bool {
-    let Worktree { folder, repository, session, .. } = worktree;
-    is_tree_of(folder, repository)
-        && of_folder(folder)
-            .logged("read a worktree's session")
-            .is_some_and(|found| !is_another(found.as_deref(), session))
+    claim::is_there(worktree) && is_tree_of(&worktree.folder, &worktree.repository)
 }
 
 /// Whether what was found names another session.
@@ -64,17 +49,17 @@ pub fn real(path: &Path) -> PathBuf {
     found.unwrap_or_else(|| path.to_owned())
 }
 
+/// The same for a folder that may have been replaced by a link: that is not followed.
+pub fn place(folder: &Path) -> PathBuf {
+    match (folder.parent(), folder.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => real(folder),
+    }
+}
+
 fn read(dir: &Path) -> Option<String> {
     let bytes = read_regular(&dir.join(FILE), LONGEST)
         .logged_unless_missing("read a worktree's session")?;
     let text = String::from_utf8_lossy(&bytes).trim().to_owned();
     (!text.is_empty()).then_some(text)
-}
-
-/// The `.git` file of the worktree that a directory of git is about.
-fn expected(dir: &Path) -> Option<PathBuf> {
-    let bytes = read_regular(&dir.join("gitdir"), LONGEST)
-        .logged_unless_missing("read a worktree's folder")?;
-    // Relative if `worktree.useRelativePaths` is set.
-    Some(real(&dir.join(path_of(bytes.trim_ascii_end()))))
 }

@@ -1,35 +1,30 @@
-//! Removes a worktree. Its folder is renamed first, which is one instant: before it, everything is as it was; after it, what is
-//! left is known to be unwanted, whenever we are killed.
+//! Removes a worktree, by open directories: what takes its place at any moment is not touched. Its folder is renamed first, which is
+//! one instant: before it, everything is as it was; after it, what is left is known to be unwanted, whenever we are killed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::git::status::Change;
-use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_base::log::Logged as _;
+use dogwatch_store::{OwnFolder, Worktree, remove_beneath};
 
-use super::repository::{self, is_tree_of};
-use super::{owner, step};
+use super::claim::{self, Found, Wanted};
+use super::{repository, step};
 use crate::Error;
 
 /// A worktree that may be removed.
 #[derive(Debug, Clone, Copy)]
 pub struct Removable<'a> {
-    /// Any directory in the repository that stays.
-    pub home: &'a Path,
-    /// git's directory that all worktrees share.
-    pub common: &'a Path,
-    pub folder: &'a Path,
+    /// Which folder, of which session: whatever else is at this path by now stays.
+    pub wanted: Wanted<'a>,
     /// Part of the name that the folder gets before it is deleted.
     pub mark: &'a str,
-    /// The session that it was made for: a worktree that another one has at this path by now stays.
-    pub session: Option<&'a str>,
     /// Also with what is not committed.
     pub force: bool,
 }
 
-impl Removable<'_> {
-    fn is_of_another(&self, found: Option<&str>) -> bool {
-        self.session.is_some_and(|session| owner::is_another(found, session))
+impl<'a> Removable<'a> {
+    pub fn of(worktree: &'a Worktree, force: bool) -> Self {
+        Self { wanted: Wanted::of(worktree), mark: &worktree.session, force }
     }
 }
 
@@ -42,77 +37,66 @@ pub enum Removal {
 }
 
 pub fn remove(one: Removable<'_>) -> Result<Removal, Error> {
-    let Removable { home, common, folder, .. } = one;
+    let Removable { wanted, .. } = one;
+    let folder = wanted.folder;
     let parked = parked(folder, one.mark);
-    if parked.exists() {
-        // An earlier call was killed. Check again what it found clean: only deletions are its own.
-        if let Some(why) = why_not_parked(one, &parked)? {
-            if folder.symlink_metadata().is_err() {
-                fs::rename(&parked, folder).map_err(renaming(&parked))?;
+    match claim::find_parked(wanted, &parked)? {
+        Found::Missing => {}
+        Found::Other(why) => return Ok(Removal::Left(why)),
+        Found::Ours(mut tree) => {
+            // An earlier call was killed. Check again what it found clean: only deletions are its own.
+            if let Some(why) = why_not_parked(one, &parked)? {
+                if folder.symlink_metadata().is_err() {
+                    rename(&mut tree, folder)?;
+                }
+                return Ok(Removal::Left(why));
             }
-            return Ok(Removal::Left(why));
+            delete(tree)?;
         }
-        delete(&parked)?;
     }
-    if folder.symlink_metadata().is_ok() {
-        if !is_tree_of(folder, common) {
-            return Ok(Removal::Left("it is not a worktree of this repository any more".into()));
+    match claim::find(wanted)? {
+        Found::Missing => {}
+        Found::Other(why) => return Ok(Removal::Left(why)),
+        Found::Ours(mut tree) => {
+            if let Some(why) = why_not(one, folder)? {
+                return Ok(Removal::Left(why));
+            }
+            step();
+            rename(&mut tree, &parked)?;
+            step();
+            // Another process may have written to it in between.
+            if let Some(why) = why_not_parked(one, &parked)? {
+                rename(&mut tree, folder)?;
+                return Ok(Removal::Left(why));
+            }
+            delete(tree)?;
         }
-        if one.is_of_another(owner::of_folder(folder)?.as_deref()) {
-            return Ok(Removal::Left("it is the worktree of another session by now".into()));
-        }
-        if let Some(why) = why_not(one, folder)? {
-            return Ok(Removal::Left(why));
-        }
-        step();
-        fs::rename(folder, &parked).map_err(renaming(folder))?;
-        step();
-        // Another process may have written to it in between.
-        if let Some(why) = why_not_parked(one, &parked)? {
-            fs::rename(&parked, folder).map_err(renaming(&parked))?;
-            return Ok(Removal::Left(why));
-        }
-        delete(&parked)?;
     }
     step();
-    // Only git's own note of it is left. `prune` would also remove notes of other worktrees, such as on a disk that is not
-    // mounted now.
-    if repository::list_in(home)?.iter().any(|listed| listed.is_at(folder))
-        && !one.is_of_another(owner::of_note(common, folder).as_deref())
-    {
-        let args = ["worktree", "remove", "--force"];
-        let said = repository::run_with(
-            home,
-            &args,
-            |command| {
-                command.arg(folder);
-            },
-            b"",
-        )?;
-        if !said.is_fine() {
-            return Ok(Removal::Left(said.complaint()));
-        }
+    // Only what git keeps of it is left.
+    if let Some(why) = claim::forget(wanted, false)? {
+        return Ok(Removal::Left(why));
     }
     step();
     Ok(Removal::Gone)
 }
 
 /// Removes whatever is at a place that only dogwatch uses, below its state directory: a worktree, or what a killed process left of
-/// one.
-pub fn clear(home: &Path, common: &Path, folder: &Path) {
+/// one. No part of the path may be a link.
+pub fn clear(common: &Path, folder: &Path) {
     let mark = folder.file_name().unwrap_or_default().to_string_lossy();
-    let one = Removable { home, common, folder, mark: &mark, session: None, force: true };
-    remove(one).logged("remove a worktree");
-    fs::remove_dir_all(folder).logged_unless_missing("remove a folder");
-    let listed = repository::list_in(home).logged("list worktrees").unwrap_or_default();
-    if listed.iter().any(|listed| listed.is_at(folder)) {
-        // Twice: git locks a worktree that it is making.
-        let args = ["worktree", "remove", "--force", "--force"];
-        let with = |command: &mut std::process::Command| {
-            command.arg(folder);
-        };
-        repository::run_with(home, &args, with, b"").logged("remove a worktree");
-    }
+    let wanted = Wanted { common, folder, session: None, identity: None };
+    remove(Removable { wanted, mark: &mark, force: true }).logged("remove a worktree");
+    // git locks a worktree that it is making.
+    take_away(wanted).logged("remove a worktree");
+}
+
+/// Removes whatever is at the place of a worktree that nobody works in, and what git keeps of it, even if it is locked.
+pub(super) fn take_away(wanted: Wanted<'_>) -> Result<(), Error> {
+    let names = wanted.folder.strip_prefix("/").unwrap_or(wanted.folder);
+    remove_beneath(Path::new("/"), names)
+        .map_err(Error::io(format!("remove {}", wanted.folder.display())))?;
+    claim::forget(wanted, true).map(drop)
 }
 
 /// The name of a folder that is about to be deleted, beside it.
@@ -122,10 +106,8 @@ pub fn parked(folder: &Path, mark: &str) -> PathBuf {
 
 /// Why its folder must stay.
 fn why_not(one: Removable<'_>, tree: &Path) -> Result<Option<String>, Error> {
-    let listed = repository::list_in(one.home)?;
-    let locked = listed.into_iter().find(|listed| listed.is_at(one.folder)).and_then(|l| l.locked);
-    if let Some(why) = locked {
-        return Ok(Some(format!("it is locked ({why}); unlock it with `git worktree unlock`")));
+    if let Some(why) = claim::locked(one.wanted)? {
+        return Ok(Some(is_locked(&why)));
     }
     if one.force {
         return Ok(None);
@@ -139,6 +121,10 @@ fn why_not(one: Removable<'_>, tree: &Path) -> Result<Option<String>, Error> {
         ));
     }
     Ok(dirt(&repository::uncommitted(tree)?, false))
+}
+
+pub(super) fn is_locked(why: &str) -> String {
+    format!("it is locked ({why}); unlock it with `git worktree unlock`")
 }
 
 /// The same for a folder that has its last name already, and may be half deleted.
@@ -164,31 +150,16 @@ fn has_submodules(tree: &Path) -> Result<bool, Error> {
 }
 
 /// Deletes a folder, its `.git` last.
-fn delete(folder: &Path) -> Result<(), Error> {
-    let deleting = || Error::io(format!("remove {}", folder.display()));
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(deleting()(error)),
-    };
-    for entry in entries {
-        let entry = entry.map_err(deleting())?;
-        if entry.file_name() == ".git" {
-            continue;
-        }
-        // Never through a link: `remove_dir_all` of a link fails, so it is a file here.
-        let gone = if entry.file_type().map_err(deleting())?.is_dir() {
-            fs::remove_dir_all(entry.path())
-        } else {
-            fs::remove_file(entry.path())
-        };
-        gone.map_err(deleting())?;
+fn delete(tree: OwnFolder) -> Result<(), Error> {
+    let deleting = Error::io(format!("remove {}", tree.path().display()));
+    if let Err(error) = tree.empty_but(".git") {
+        return Err(deleting(error));
     }
     step();
-    fs::remove_file(folder.join(".git")).logged_unless_missing("remove a file");
-    fs::remove_dir_all(folder).map_err(deleting())
+    tree.remove().map_err(deleting)
 }
 
-fn renaming(folder: &Path) -> impl FnOnce(std::io::Error) -> Error {
-    Error::io(format!("rename {}", folder.display()))
+fn rename(tree: &mut OwnFolder, to: &Path) -> Result<(), Error> {
+    let renaming = Error::io(format!("rename {}", tree.path().display()));
+    tree.rename(to.file_name().unwrap_or_default()).map_err(renaming)
 }

@@ -6,11 +6,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dogwatch_base::git::{self, status};
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_base::program::{self, Ended};
+
+use dogwatch_store::read_regular;
 
 use super::owner;
 use crate::Error;
 use crate::error::{ProjectError, WorktreeError};
+
+/// What is copied into a worktree is configuration.
+const MOST_COMPARED: u64 = 1024 * 1024;
 
 /// Filters such as that of git-lfs may fetch large files.
 const LIMIT: Duration = Duration::from_mins(30);
@@ -144,7 +150,7 @@ impl Repository {
         for listed in self.list()?.into_iter().filter(|one| one.branch.is_none()) {
             let Some(dir) = git_dir(&listed.path)? else { continue };
             let is_it = |file: &str| {
-                let read = dogwatch_store::read_regular(&dir.join(file), 4096);
+                let read = read_regular(&dir.join(file), 4096);
                 read.is_ok_and(|text| text.trim_ascii() == name.as_bytes())
             };
             if is_it("rebase-merge/head-name") || is_it("rebase-apply/head-name") {
@@ -186,6 +192,34 @@ pub fn uncommitted(tree: &Path) -> Result<Vec<status::Change>, Error> {
     let args =
         ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=none"];
     Ok(status::read(&bytes(tree, &args)?))
+}
+
+/// Files that git ignores in a worktree, and that are nowhere else: no links, and not what is the same in the work tree that it was
+/// made from. A folder that is ignored as a whole is one entry.
+pub fn ignored(tree: &Path, home: &Path) -> Result<Vec<String>, Error> {
+    let args = [
+        "ls-files",
+        "-z",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+        "--directory",
+        "--no-empty-directory",
+    ];
+    let names = bytes(tree, &args)?;
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let is_elsewhere = |name: &&[u8]| {
+        let (here, there) = (tree.join(path_of(name)), home.join(path_of(name)));
+        here.is_symlink() || is_same_file(&here, &there)
+    };
+    let shown = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+    Ok(names.filter(|name| !is_elsewhere(name)).map(shown).collect())
+}
+
+/// Whether both are regular files with the same content. Large ones are not compared: they count as different.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let read = |path: &Path| read_regular(path, MOST_COMPARED).logged_unless_missing("read a file");
+    read(one).is_some_and(|text| Some(text) == read(other))
 }
 
 pub(crate) fn list_in(dir: &Path) -> Result<Vec<Listed>, Error> {

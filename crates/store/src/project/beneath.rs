@@ -1,5 +1,6 @@
 //! Opens directories below a root without following links.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -67,6 +68,25 @@ fn at_once(top: BorrowedFd<'_>, names: &Path) -> Option<Result<OwnedFd, Errno>> 
 #[cfg(not(target_os = "linux"))]
 fn at_once(_: BorrowedFd<'_>, _: &Path) -> Option<Result<OwnedFd, Errno>> {
     None
+}
+
+/// A folder in another one, on the same mount.
+pub(super) fn open_inner(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        match rustix::fs::openat2(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty(), how) {
+            // As above.
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
+            opened => return opened,
+        }
+    }
+    let opened = openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+    if rustix::fs::fstat(&opened)?.st_dev != rustix::fs::fstat(folder)?.st_dev {
+        return Err(Errno::XDEV);
+    }
+    Ok(opened)
 }
 
 /// Opens name by name: each in the directory before it, and only if it is a directory and not a link. Changes in between

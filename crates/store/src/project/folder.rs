@@ -112,6 +112,20 @@ impl Folder {
         Ok(Self { fd, path: self.path.join(name) })
     }
 
+    /// The same, but also not what is mounted there: on Linux also of the same file system.
+    pub(super) fn inner(&self, name: &OsStr) -> Result<Self, Errno> {
+        let fd = super::beneath::open_inner(self.fd.as_fd(), name)?;
+        Ok(Self { fd, path: self.path.join(name) })
+    }
+
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    pub(super) fn problem(&self, name: &OsStr, what: &str) -> io::Error {
+        io::Error::other(format!("{}: {what}", self.path.join(name).display()))
+    }
+
     pub(super) fn make_child(&self, name: &OsStr, mode: Mode) -> io::Result<Self> {
         mkdirat(&self.fd, name, mode)?;
         self.child(name)

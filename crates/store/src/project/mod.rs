@@ -6,6 +6,7 @@
 mod beneath;
 mod copy;
 mod folder;
+mod own_folder;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use rustix::fs::Mode;
 pub use beneath::LinkInProject;
 pub use copy::{Allowance, Provided, copy_beneath, link_beneath};
 pub(crate) use folder::{Folder, New};
+pub use own_folder::{Identity, OwnFolder, remove_beneath};
 
 /// Longest text file of a project.
 pub const MOST_TEXT: u64 = 16 * 1024 * 1024;

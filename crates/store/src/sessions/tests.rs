@@ -26,6 +26,8 @@ fn new(id: &str) -> NewSession<'_> {
         tags: &[],
         membership: None,
         subscriber: None,
+        limits: None,
+        prompt: None,
     }
 }
 
@@ -233,4 +235,43 @@ fn what_a_living_session_is_to_be_told_outlives_the_worker() {
     assert_eq!(store.callback_subscribers().unwrap(), ["lead"]);
     store.forget("lead").unwrap();
     assert!(store.callback_subscribers().unwrap().is_empty());
+}
+
+/// The policy and the prompt of a session are recorded with it, or it is not recorded.
+#[test]
+fn a_session_is_registered_with_what_belongs_to_it_or_not_at_all() {
+    let (_tmp, mut store) = store();
+    let policy = LimitPolicy {
+        session: "a".into(),
+        account: "account".to_owned(),
+        policy: dogwatch_core::limits::WhenLimited::Wait,
+        message: "go on".to_owned(),
+        retry_after: 60,
+    };
+    let terms = serde_json::json!({});
+    let sender = dogwatch_core::record::ProcessIdent { pid: 0, start: 0 };
+    let message = |session: &'static str| NewMessage {
+        id: "m",
+        session,
+        text: "do it",
+        slash: false,
+        terms: &terms,
+        sender,
+        posted: Timestamp::UNIX_EPOCH,
+    };
+    store.post(&message("other")).unwrap();
+    let prompt = message("a");
+    let one = NewSession { limits: Some(&policy), prompt: Some(&prompt), ..new("a") };
+    let wanted = SessionName::new("a").unwrap();
+    // Its prompt cannot be stored: a message of this id is there.
+    assert!(store.register(&one, Wanted::Exactly(&wanted), &[]).is_err());
+    assert!(!store.knows("a").unwrap() && store.limit_policy("a").unwrap().is_none());
+    let prompt = NewMessage { id: "n", ..message("a") };
+    let one = NewSession { prompt: Some(&prompt), ..one };
+    store.register(&one, Wanted::Exactly(&wanted), &[]).unwrap().unwrap();
+    assert_eq!(store.limit_policy("a").unwrap(), Some(policy));
+    assert_eq!(store.message("n").unwrap().unwrap().text, "do it");
+    store.unregister("a").unwrap();
+    assert!(store.limit_policy("a").unwrap().is_none() && store.message("n").unwrap().is_none());
+    assert!(store.message("m").unwrap().is_some(), "that of another one");
 }

@@ -147,6 +147,64 @@ fn a_dialog_that_changes_between_the_frame_and_the_key_is_not_answered() {
     terminal.is_restored();
 }
 
+/// What was seen with real agents: Alt-Enter in the form was taken for Esc and Enter, so that the dashboard attached and the text that
+/// followed answered a dialog. And Esc and a key that are read together, as terminals send Alt.
+#[test]
+fn alt_chords_reach_no_agent() {
+    let env = TestEnv::new();
+    asks_twice(&env);
+    let takes_prompt = "[launch]\nprompt = ['@prompt@']\n";
+    let tell = format!("printf %s \"$1\" > '{}/told'; exec sleep 300", env.work().display());
+    env.add_profile("helper", takes_prompt, &tell);
+    let terminal = Terminal::top(&env, (120, 40));
+    let alt = |key: char| {
+        let key = format!("{:x}", u32::from(key));
+        terminal.keys(&["-H", "1b", &key]);
+    };
+    terminal.shows("1 need you");
+    terminal.selects("asker");
+    for key in ['a', '1', 'm', 'K', 'n', '\r'] {
+        alt(key);
+    }
+    // Alt-Up of terminals that put an Esc before the bytes of Up: its last letter archives.
+    terminal.keys(&["-H", "1b", "1b", "5b", "41"]);
+    // The form keeps what is written, and its prompt has lines.
+    terminal.write("nlook at this");
+    alt('\r');
+    terminal.write("1. read the code");
+    terminal.shows("look at this↵1. read the code");
+    for key in ['x', '1', '\u{7f}'] {
+        alt(key);
+    }
+    terminal.keys(&["Down", "C-u"]);
+    terminal.run("helper");
+    terminal.shows("Enter again to go on");
+    terminal.keys(&["Enter"]);
+    terminal.shows("spawn: ");
+    // A message that Esc and a letter were to leave is not sent by the next Enter.
+    terminal.selects("asker");
+    terminal.write("mwords");
+    terminal.shows("message to asker");
+    alt('1');
+    terminal.keys(&["Enter"]);
+    terminal.shows("Enter again to go on");
+    terminal.keys(&["Escape"]);
+    terminal.until("it is closed", |screen| !screen.contains("message to asker"));
+    // Nor does a digit answer that came with an Esc, or after one that may have been pressed.
+    terminal.keys(&["a"]);
+    terminal.shows("answer asker");
+    alt('1');
+    terminal.keys(&["1"]);
+    terminal.shows("1 again to go on");
+    assert!(received(&env).is_empty(), "{:?}", received(&env));
+    terminal.keys(&["1"]);
+    eventually("it is answered", || !received(&env).is_empty());
+    eventually("the other one has its prompt", || {
+        let told = std::fs::read_to_string(env.work().join("told")).unwrap_or_default();
+        told == "look at this\n1. read the code"
+    });
+}
+
 #[test]
 fn several_at_once_by_marks() {
     let env = TestEnv::new();

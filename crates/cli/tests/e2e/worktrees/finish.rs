@@ -370,6 +370,64 @@ fn gc_removes_only_what_is_merged() {
     assert_eq!(gc(&[])["sessions"], serde_json::json!(["open"]));
 }
 
+/// An agent's results may be in files that git ignores: nobody can tell them from what a build leaves.
+#[test]
+fn gc_leaves_what_git_ignores() {
+    let repo = Repo::new();
+    repo.write(".gitignore", "/out/\n.env\n");
+    repo.write(".env", "KEY=1\n");
+    repo.commit("ignores");
+    let trees = ["report", "same", "forgotten"].map(|name| {
+        let tree = repo.spawn(name, &[]);
+        let _ = repo.dogwatch(&["kill", "--now", name]).success();
+        // As `copy` in `.dogwatch.toml` does.
+        write(&tree.folder, ".env", "KEY=1\n");
+        tree
+    });
+    let [report, same, forgotten] = &trees;
+    write(&report.folder, "out/results", "weeks of work\n");
+    write(&forgotten.folder, "out/results", "weeks of work\n");
+    let sql = format!("DELETE FROM sessions WHERE id = '{}'", forgotten.id);
+    let database = repo.env.state_dir().join("dogwatch.db");
+    rusqlite::Connection::open(database).unwrap().execute(&sql, []).unwrap();
+    let gc = |args: &[&str]| {
+        let all = [&["gc", "--older-than", "0s", "--json"], args].concat();
+        repo.dogwatch(&all).success().json()
+    };
+    let gone = serde_json::json!([same.folder.to_str().unwrap()]);
+    for args in [&["--dry-run"][..], &[]] {
+        let said = gc(args);
+        assert_eq!(said["worktrees"], gone, "{said}");
+        let left = said["left"].as_array().unwrap();
+        assert_eq!(left.len(), 2, "{said}");
+        for left in left {
+            assert!(left["why"].as_str().unwrap().contains("ignored files: out/"), "{left}");
+        }
+    }
+    assert!(!same.folder.exists());
+    for tree in [report, forgotten] {
+        assert!(tree.folder.join("out/results").exists(), "{}", tree.branch);
+    }
+    let said = repo.dogwatch(&["gc", "--older-than", "0s"]).success().to_string();
+    assert!(said.contains("kept the worktree of report"), "{said}");
+    // The question of `--discard` names them.
+    let cwd = repo.top().to_str().unwrap();
+    let _ = repo.env.spawn(&[
+        "--name",
+        "ask",
+        "--cwd",
+        cwd,
+        "--",
+        dogwatch(),
+        "finish",
+        "report",
+        "--discard",
+    ]);
+    repo.env.wait_screen("ask", "0 uncommitted files, and 1 ignored path?");
+    assert_eq!(gc(&["--ignored"])["worktrees"].as_array().map(Vec::len), Some(2));
+    assert!(!report.folder.exists() && !forgotten.folder.exists());
+}
+
 /// On a terminal, dogwatch lists what would be lost, and asks.
 #[test]
 fn discarding_is_confirmed_by_a_person() {

@@ -5,6 +5,7 @@ mod diff;
 mod finish;
 mod forge;
 mod killed;
+mod replaced;
 mod reused;
 mod settings;
 

@@ -69,9 +69,12 @@ pub fn gather(
 /// The sessions in it, on our tmux server.
 pub fn living(context: &Context, worktree: &Worktree) -> Result<Vec<SessionSnapshot>, Error> {
     let mut seen = snapshot::look_at_current(context)?;
-    let folder = owner::real(&worktree.folder);
+    // Not what a link in its place leads to: these sessions would be ended.
+    let folder = owner::place(&worktree.folder);
     seen.retain(|seen| {
-        let is_in = owner::real(&seen.session.cwd).starts_with(&folder)
+        let cwd = &seen.session.cwd;
+        let is_in = cwd.starts_with(&worktree.folder)
+            || owner::real(cwd).starts_with(&folder)
             || seen.session.id.as_str() == worktree.session.as_str();
         is_in && !seen.life.state.is_over()
     });

@@ -5,7 +5,6 @@ mod facts;
 
 use std::path::PathBuf;
 
-use dogwatch_base::git::status::Change;
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::worktree::finish::{Consent, Refusal, Step, Way, plan};
 use dogwatch_store::{Finishing, Worktree, WorktreeStage};
@@ -191,7 +190,7 @@ impl Finisher<'_> {
             }
             Step::Combine => self.combine(gathered, record)?,
             Step::Advance => return self.advance(gathered, record),
-            Step::Remove { force } => self.remove(gathered, force),
+            Step::Remove { force } => self.remove(force),
             Step::DeleteBranch => self.delete_branch(gathered)?,
         }
         Ok(Next::Step)
@@ -258,7 +257,8 @@ impl Finisher<'_> {
     /// A folder for combining, which belongs to this worktree alone.
     fn scratch(&self) -> PathBuf {
         let name = format!(".combine-{}", self.finished.worktree.session);
-        self.context.state.root().join("worktrees").join(name)
+        // It is removed by a path without links.
+        owner::real(self.context.state.root()).join("worktrees").join(name)
     }
 
     /// The message of the commit: what the commits say themselves.
@@ -298,18 +298,9 @@ impl Finisher<'_> {
         }
     }
 
-    fn remove(&mut self, gathered: &Gathered, force: bool) {
-        let Worktree { repository, folder, session, .. } = &self.finished.worktree;
-        let home = &gathered.home.top;
-        let one = Removable {
-            home,
-            common: repository,
-            folder,
-            mark: session,
-            session: Some(session),
-            force,
-        };
-        match remove(one) {
+    fn remove(&mut self, force: bool) {
+        let folder = &self.finished.worktree.folder;
+        match remove(Removable::of(&self.finished.worktree, force)) {
             Ok(Removal::Gone) => self.finished.folder_removed = true,
             Ok(Removal::Left(why)) => {
                 self.finished.notes.push(format!("{} stays: {why}", folder.display()));
@@ -325,7 +316,8 @@ impl Finisher<'_> {
         let branch = &self.finished.worktree.branch;
         let Some(tip) = &gathered.facts.tip else { return Ok(()) };
         if let Some(folder) = gathered.home.checked_out(branch)? {
-            if folder != owner::real(&self.finished.worktree.folder) || self.finished.folder_removed
+            if folder != owner::place(&self.finished.worktree.folder)
+                || self.finished.folder_removed
             {
                 let note = format!("the branch {branch} stays: {} has it", folder.display());
                 self.finished.notes.push(note);
@@ -418,16 +410,29 @@ fn shown(files: &[String]) -> String {
 }
 
 /// What `--discard` would lose, for the question.
-pub fn at_stake(context: &Context, target: &str) -> Result<(Worktree, usize, usize), Error> {
+#[derive(Debug)]
+pub struct AtStake {
+    pub worktree: Worktree,
+    /// Commits in no other branch.
+    pub commits: usize,
+    pub uncommitted: usize,
+    /// Files and folders that git ignores, and that are nowhere else.
+    pub ignored: usize,
+}
+
+pub fn at_stake(context: &Context, target: &str) -> Result<AtStake, Error> {
     let worktree = diff::find(context, target)?;
     let home = diff::repository(&worktree)?;
     let commits = match home.tip(&worktree.branch)? {
         Some(tip) => only_in(&home, &worktree.branch, &tip)?,
         None => 0,
     };
-    let files: Vec<Change> =
-        if owner::has(&worktree) { repository::uncommitted(&worktree.folder)? } else { Vec::new() };
-    Ok((worktree, commits, files.len()))
+    let (mut uncommitted, mut ignored) = (0, 0);
+    if owner::has(&worktree) {
+        uncommitted = repository::uncommitted(&worktree.folder)?.len();
+        ignored = repository::ignored(&worktree.folder, &worktree.home)?.len();
+    }
+    Ok(AtStake { worktree, commits, uncommitted, ignored })
 }
 
 /// How many commits of a branch no other branch has, and no tag.

@@ -11,11 +11,21 @@ use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
+pub use worktrees::Left;
+
 use crate::actions::{close_panes, collect, kill, retire, search, send, stale_sockets};
 use crate::observe::process_table::Census;
 use crate::observe::processes;
 use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::{Context, Error};
+
+/// What it may do.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct What {
+    pub dry_run: bool,
+    /// Also worktrees with files that git ignores.
+    pub ignored_too: bool,
+}
 
 /// What `gc` found and, unless it was a dry run, cleaned up.
 #[derive(Debug, Default)]
@@ -28,6 +38,8 @@ pub struct Collected {
     pub processes: Vec<i32>,
     /// Folders of worktrees whose work is merged or was discarded.
     pub worktrees: Vec<PathBuf>,
+    /// Worktrees that could go, and why they stay.
+    pub left: Vec<Left>,
     /// Files that a killed process left behind, and sockets of tmux servers that are gone.
     pub files: Vec<PathBuf>,
     /// Why the database could not be made smaller; all else was done.
@@ -40,9 +52,10 @@ pub struct Collected {
 pub fn gc(
     context: &Context,
     older_than: Duration,
-    dry_run: bool,
+    what: What,
     now: Timestamp,
 ) -> Result<Collected, Error> {
+    let dry_run = what.dry_run;
     let mut collected = Collected::default();
     let before = now.checked_sub(older_than).unwrap_or(Timestamp::MIN);
     let mut store = context.store()?;
@@ -50,7 +63,7 @@ pub fn gc(
     let mut over = snapshot::look(context, Which::All)?;
     over.retain(|seen| seen.life.state.is_over() && seen.living_runner().is_none());
     collected.processes = end_leftovers(&over, dry_run);
-    collected.worktrees = worktrees::collect(context, &mut store, before, dry_run)?;
+    (collected.worktrees, collected.left) = worktrees::collect(context, &mut store, before, what)?;
     let unfinished = worktrees::unfinished(&store)?;
     let mut old = Vec::new();
     for seen in over {

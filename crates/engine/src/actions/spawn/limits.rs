@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
+use dogwatch_core::delivery::When;
 use dogwatch_core::delivery::safe_text::{self, SafeText};
-use dogwatch_core::delivery::{When, safe_text::Change};
 use dogwatch_core::limits::decide::held_until;
 use dogwatch_core::limits::{Account, WhenLimited};
 use dogwatch_core::profile;
-use dogwatch_store::{LimitPolicy, NOBODY, NewMessage, Store};
+use dogwatch_store::{LimitPolicy, NOBODY, NewMessage};
 use jiff::{Timestamp, Zoned};
+use serde_json::Value;
 
-use super::{Request, Spawned, What};
+use super::{Request, What};
 use crate::actions::send::Terms;
 use crate::error::MessageError;
 use crate::observe::agents;
@@ -19,13 +20,34 @@ use crate::{Context, Error, config};
 
 /// What is recorded about limits with a new session.
 pub(super) struct Limits {
-    policy: Option<LimitPolicy>,
+    pub(super) policy: Option<LimitPolicy>,
     pub(super) held_until: Option<Timestamp>,
-    prompt: Option<SafeText>,
+    prompt: Option<Held>,
+}
+
+/// A prompt that waits.
+struct Held {
+    id: String,
+    text: String,
+    terms: Value,
+}
+
+impl Held {
+    fn new(safe: SafeText) -> Self {
+        let SafeText { text, changes } = safe;
+        let terms = Terms { when: When::Idle, until: None, changes, guard: None }.to_json();
+        Self { id: uuid::Uuid::now_v7().to_string(), text, terms }
+    }
 }
 
 impl Limits {
-    pub(super) fn of(context: &Context, request: &Request, now: &Zoned) -> Result<Self, Error> {
+    /// `id` is that of the session.
+    pub(super) fn of(
+        context: &Context,
+        request: &Request,
+        id: &str,
+        now: &Zoned,
+    ) -> Result<Self, Error> {
         let none = Self { policy: None, held_until: None, prompt: None };
         let What::Agent { name, .. } = &request.what else { return Ok(none) };
         if name == profile::COMMAND {
@@ -55,11 +77,11 @@ impl Limits {
             held = held_until(&policy, ends, now);
             if held.is_some() {
                 let safe = safe_text::message(text, &profile.input);
-                prompt = Some(safe.map_err(MessageError::from)?);
+                prompt = Some(Held::new(safe.map_err(MessageError::from)?));
             }
         }
         let policy = LimitPolicy {
-            session: String::new().into(),
+            session: id.into(),
             account,
             policy,
             message: table.message.get_ref().clone(),
@@ -74,31 +96,16 @@ impl Limits {
         Request { prompt, ..request.clone() }
     }
 
-    /// Records the policy and the waiting prompt.
-    pub(super) fn record(&self, store: &mut Store, spawned: &Spawned) -> Result<(), Error> {
-        let Some(policy) = &self.policy else { return Ok(()) };
-        let policy = LimitPolicy { session: spawned.id.clone(), ..policy.clone() };
-        store.set_limit_policy(&policy, Timestamp::now())?;
-        if let Some(SafeText { text, changes }) = &self.prompt {
-            post(store, &spawned.id, text, changes)?;
-        }
-        Ok(())
+    /// The waiting prompt, as it is recorded with the session.
+    pub(super) fn prompt<'a>(&'a self, session: &'a str) -> Option<NewMessage<'a>> {
+        self.prompt.as_ref().map(|Held { id, text, terms }| NewMessage {
+            id,
+            session,
+            text,
+            slash: false,
+            terms,
+            sender: NOBODY,
+            posted: Timestamp::now(),
+        })
     }
-}
-
-fn post(store: &mut Store, session: &str, text: &str, changes: &[Change]) -> Result<(), Error> {
-    let terms =
-        Terms { when: When::Idle, until: None, changes: changes.to_vec(), guard: None }.to_json();
-    let id = uuid::Uuid::now_v7().to_string();
-    let posted = Timestamp::now();
-    store.post(&NewMessage {
-        id: &id,
-        session,
-        text,
-        slash: false,
-        terms: &terms,
-        sender: NOBODY,
-        posted,
-    })?;
-    Ok(())
 }

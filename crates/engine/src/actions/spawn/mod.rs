@@ -22,6 +22,7 @@ use dogwatch_store::{NewSession, Server, SessionFolder, Store, TeamMembership, W
 use dogwatch_tmux::{Command, PaneId};
 use jiff::{Timestamp, Zoned};
 
+use limits::Limits;
 pub use place::{Beside, Place};
 
 use crate::actions::callback::Subscriber;
@@ -30,6 +31,7 @@ use crate::error::{AgentError, SessionError};
 use crate::observe::arrival;
 use crate::observe::binaries::{self, Binary};
 use crate::observe::snapshot;
+use crate::worktree::step;
 use crate::{Context, Error, summon};
 
 /// How long the runner may take to say that the agent runs. Loaded machines are slow; a failure is
@@ -144,7 +146,7 @@ fn spawn_as(
     id: String,
     now: &Zoned,
 ) -> Result<Spawned, Error> {
-    let limits = limits::Limits::of(context, request, now)?;
+    let limits = Limits::of(context, request, &id, now)?;
     let request = &limits.without_held_prompt(request);
     let plan = Plan::make(context, request, id, now)?;
     let folder = context.state.session(&plan.id);
@@ -154,7 +156,8 @@ fn spawn_as(
     if let Some(reduced) = plan.reduced() {
         folder.write_reduced(&reduced).logged("note what an agent is started without");
     }
-    let spawned = plan.carry_out(context, request, now, &mut store, &folder);
+    step();
+    let spawned = plan.carry_out(context, request, &limits, now, &mut store, &folder);
     if spawned
         .as_ref()
         .is_err_and(|e| !matches!(e, Error::Session(SessionError::StartNotConfirmed { .. })))
@@ -165,10 +168,9 @@ fn spawn_as(
     if let Some(subscriber) = &request.subscriber {
         summon::poke(context, subscriber.as_str());
     }
-    let mut spawned = spawned?;
-    limits.record(&mut store, &spawned)?;
+    let spawned = spawned?;
+    // The agent runs: nothing may fail any more.
     context.state.tell_news(&spawned.id);
-    spawned.held_until = limits.held_until;
     Ok(spawned)
 }
 
@@ -259,12 +261,14 @@ impl Plan {
         &self,
         context: &Context,
         request: &Request,
+        limits: &Limits,
         now: &Zoned,
         store: &mut Store,
         folder: &SessionFolder,
     ) -> Result<Spawned, Error> {
-        let placed = self.place(context, request, now, store);
+        let placed = self.place(context, request, limits, now, store);
         let (name, pane) = placed.map_err(|error| give_up(folder, error))?;
+        step();
         let started = confirm(folder, &name).map_err(|error| give_up(folder, error));
         let started = started.inspect_err(|error| {
             use SessionError::{LaunchFailed, NotStarted};
@@ -284,7 +288,7 @@ impl Plan {
             version: self.binary.version.clone(),
             caution: self.profile.caution(self.binary.version.as_deref()),
             reduced: self.reduced(),
-            held_until: None,
+            held_until: limits.held_until,
         })
     }
 
@@ -299,9 +303,11 @@ impl Plan {
         &self,
         context: &Context,
         request: &Request,
+        limits: &Limits,
         now: &Zoned,
         store: &mut Store,
     ) -> Result<(SessionName, PaneId), Error> {
+        let prompt = limits.prompt(&self.id);
         let new = NewSession {
             id: &self.id,
             agent: &self.profile.name,
@@ -317,6 +323,8 @@ impl Plan {
             membership: request.membership.as_ref(),
             // Recorded with it: however early we are killed, dogwatch reports the end of each agent that started.
             subscriber: request.subscriber.as_ref().map(Subscriber::as_str),
+            limits: limits.policy.as_ref(),
+            prompt: prompt.as_ref(),
         };
         let wanted = if self.exact_name {
             Wanted::Exactly(&self.name)
@@ -335,6 +343,7 @@ impl Plan {
         let mut refused = Vec::new();
         loop {
             let name = store.register(&new, wanted, &refused)??;
+            step();
             match self.make_pane(context, request, &name) {
                 Ok((pane, server)) => {
                     // The runner notes its pane too, so a store that fails now (a full disk) loses nothing.

@@ -12,7 +12,7 @@ use crate::error::SessionError;
 use crate::observe::processes;
 use crate::worktree::make::{self, Wish};
 use crate::worktree::remove::{Removable, Removal, remove};
-use crate::worktree::{Repository, owner, provide, repository, step, trust, values};
+use crate::worktree::{Repository, claim, owner, provide, repository, step, trust, values};
 use crate::{Context, Error};
 
 /// How the worktree is made.
@@ -95,12 +95,13 @@ fn begin(
     let _lock = make::lock(context, &repository.common)?;
     let plan =
         make::plan(context, &request.cwd, &how.wish, checked.id.as_str(), checked.name.as_str())?;
-    let worktree = Worktree {
+    let mut worktree = Worktree {
         session: checked.id.as_str().into(),
         name: checked.name.to_string(),
         repository: plan.repository.common.clone(),
         home: plan.repository.top.clone(),
         folder: plan.folder.clone(),
+        identity: None,
         branch: plan.branch.clone(),
         owns_branch: plan.owns_branch,
         target: plan.target.clone(),
@@ -111,8 +112,18 @@ fn begin(
     };
     step();
     context.store()?.add_worktree(&worktree)?;
-    match make::carry_out(&plan) {
-        Ok(cwd) => Ok((worktree, cwd, plan.notes)),
+    let made = || -> Result<_, Error> {
+        let cwd = make::carry_out(&plan)?;
+        let identity = claim::identity(&plan.folder)?;
+        context.store()?.identify_worktree(&worktree.session, identity)?;
+        step();
+        Ok((cwd, identity))
+    };
+    match made() {
+        Ok((cwd, identity)) => {
+            worktree.identity = Some(identity);
+            Ok((worktree, cwd, plan.notes))
+        }
         Err(error) => {
             take_back(context, &worktree).logged("remove a worktree that is not used");
             Err(error)
@@ -152,11 +163,7 @@ pub fn recover(context: &Context) -> Result<(), Error> {
 
 /// Removes one that was complete, unless there is something in it by now.
 fn is_removed(worktree: &Worktree) -> Result<bool, Error> {
-    let Worktree { home, repository: common, folder, session, .. } = worktree;
-    let session = session.as_str();
-    let one =
-        Removable { home, common, folder, mark: session, session: Some(session), force: false };
-    Ok(remove(one)? == Removal::Gone)
+    Ok(remove(Removable::of(worktree, false))? == Removal::Gone)
 }
 
 fn is_abandoned(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
@@ -173,7 +180,10 @@ fn is_abandoned(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
             }
             let Ok(repository) = Repository::of(&worktree.folder) else { return Ok(false) };
             let is_new = repository.tip(&worktree.branch)?.as_ref() == Some(&worktree.base);
-            Ok(is_new && repository::uncommitted(&worktree.folder)?.is_empty())
+            // What an agent left in ignored files is work, too.
+            Ok(is_new
+                && repository::uncommitted(&worktree.folder)?.is_empty()
+                && repository::ignored(&worktree.folder, &worktree.home)?.is_empty())
         }
         WorktreeStage::Finishing(_) | WorktreeStage::Finished(_) => Ok(false),
     }

@@ -11,6 +11,7 @@ use dogwatch_store::ProjectFile;
 
 use super::{LIMIT, Tree, program};
 use crate::Error;
+use crate::worktree::claim::Wanted;
 use crate::worktree::remove::{Removable, Removal, remove};
 use dogwatch_base::git::{self, PATHS_FROM_INPUT, literal};
 use dogwatch_base::program::Ended;
@@ -181,12 +182,10 @@ impl Tree {
     ) -> Result<bool, Error> {
         let home = self.repository()?;
         let mark = dir.file_name().unwrap_or_default().to_string_lossy();
+        let wanted = Wanted { common: &home.common, folder: dir, session: None, identity: None };
         let one = Removable {
-            home: &home.top,
-            common: &home.common,
-            folder: dir,
+            wanted,
             mark: &mark,
-            session: None,
             // Setting aside moved its branch under it, so git sees changes.
             force: true,
         };
