@@ -40,6 +40,8 @@ pub(super) fn ended(world: &World, numbers: Range<usize>) -> Result<(), Error> {
             tags: &[],
             membership: None,
             subscriber: None,
+            limits: None,
+            prompt: None,
         };
         let launch = Launch {
             argv: vec!["true".into()],

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs;
 use std::time::Duration;
 
-use dogwatch_testkit::{Spawned, eventually, eventually_or, process, wait_within};
+use dogwatch_testkit::{eventually, eventually_or, process, wait_within};
 use model_double::homes::Agent;
 use model_double::{Options, Scenario};
 use rustix::process::Signal;

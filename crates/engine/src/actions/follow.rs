@@ -85,13 +85,12 @@ fn news<'a>(one: &SessionStatus, event: &'a StatusEvent, hold: Duration) -> News
     News { notice, facts, what: NotifyWhat::Status { detail: &event.detail, since: verdict.since } }
 }
 
-/// Writes down what people want to know of these sessions, and sends what is due. Returns after how long the next is.
-pub fn notify_of(
+/// Writes down what people want to know of these sessions. What cannot be written down is sent at once, and its number added to `told`.
+pub fn write_down(
     context: &Context,
     statuses: &[SessionStatus],
     told: &mut HashSet<u64>,
-    now: Timestamp,
-) -> Result<Option<Duration>, Error> {
+) -> Result<(), Error> {
     let rules = Rules::read(context)?;
     let opened = context.store();
     if opened.is_err() {
@@ -100,8 +99,14 @@ pub fn notify_of(
             outbox::send_once(context, &rules, &news(one, &event, Duration::ZERO), told);
         }
     }
-    let mut store = opened?;
-    add_all(context, &mut store, &rules, statuses, told);
+    add_all(context, &mut opened?, &rules, statuses, told);
+    Ok(())
+}
+
+/// Sends what is due. Returns after how long the next is.
+pub fn send_due(context: &Context, now: Timestamp) -> Result<Option<Duration>, Error> {
+    let rules = Rules::read(context)?;
+    let mut store = context.store()?;
     outbox::flush(context, &mut store, &rules);
     let next = store.next_delivery(None)?;
     Ok(next.map(|next| {

@@ -23,6 +23,7 @@ pub(crate) struct Line {
     waker: Waker,
     open: Option<Open>,
     tried: Option<Instant>,
+    is_wanted: bool,
 }
 
 #[derive(Debug)]
@@ -35,7 +36,15 @@ impl Line {
     pub(crate) fn new(server: &Server, waker: Waker) -> Self {
         let mut server = server.running_only();
         server.deadline = server.deadline.min(PATIENCE);
-        Self { server, waker, open: None, tried: None }
+        Self { server, waker, open: None, tried: None, is_wanted: true }
+    }
+
+    /// Whether the connection is worth a client in the user's server. Without it, tmux processes answer.
+    pub(crate) fn want(&mut self, wanted: bool) {
+        self.is_wanted = wanted;
+        if !wanted {
+            self.open = None;
+        }
     }
 
     /// Whether tmux reported since the last call that panes may have come or gone.
@@ -124,7 +133,7 @@ impl Line {
 
     fn connect(&mut self) {
         let tried_lately = self.tried.is_some_and(|at| at.elapsed() < RETRY);
-        if self.open.is_some() || tried_lately {
+        if !self.is_wanted || self.open.is_some() || tried_lately {
             return;
         }
         self.tried = Some(Instant::now());

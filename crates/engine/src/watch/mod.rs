@@ -22,6 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_core::profile;
 use dogwatch_core::status::{Status, Verdict};
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Job, Session, Which};
@@ -334,6 +335,14 @@ impl<'c> Watcher<'c> {
 
     /// Lists the sessions and panes that exist.
     fn list_sessions(&mut self, now: Instant) -> Result<Vec<Change>, Error> {
+        if self.notifier.is_some() {
+            // Plain commands have no screen to be read. A client in the user's server is for agents.
+            let is_agent = |one: &Watched| {
+                let status = &one.status;
+                !status.verdict.status.is_over() && status.seen.session.agent != profile::COMMAND
+            };
+            self.line.want(self.watched.values().any(is_agent));
+        }
         let seen = match self.line.list() {
             Err(error) if !(self.has_answered || error.is_no_server() || error.is_passing()) => {
                 return Err(error.into());

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -19,38 +19,33 @@ const LONGEST: Duration = Duration::from_mins(1);
 /// What is due later than this, such as at the end of quiet hours, is left to the next supervisor when there are no sessions any more.
 const SOON: Duration = Duration::from_mins(10);
 
-/// A thread that ends when this is dropped.
+/// Two threads that end when this is dropped: one writes down what people want to know, so that what happens while a batch waits comes into
+/// it; the other one sends.
 #[derive(Debug)]
 pub(super) struct Notifier {
     statuses: Option<Sender<Vec<SessionStatus>>>,
+    /// How much is to be written down or sent.
+    open: Arc<AtomicUsize>,
     is_at_rest: Arc<AtomicBool>,
 }
 
 impl Notifier {
     pub(super) fn start(context: &Context) -> Self {
         let (statuses, received) = mpsc::channel::<Vec<SessionStatus>>();
-        let is_at_rest = Arc::new(AtomicBool::new(false));
-        let (context, rests) = (context.clone(), Arc::clone(&is_at_rest));
-        let work = move || {
-            let mut pause = Duration::ZERO;
-            // What was sent without being written down, as on a full disk: it is not sent again.
-            let mut told = HashSet::new();
-            loop {
-                let found = match received.recv_timeout(pause) {
-                    Ok(found) => found,
-                    Err(RecvTimeoutError::Timeout) => Vec::new(),
-                    Err(RecvTimeoutError::Disconnected) => return,
-                };
-                rests.store(false, Ordering::SeqCst);
-                let next = follow::notify_of(&context, &found, &mut told, Timestamp::now());
-                let next = next.logged("notify").flatten();
-                rests.store(next.is_none_or(|next| next > SOON), Ordering::SeqCst);
-                pause = next.map_or(LONGEST, |next| next.min(LONGEST));
-            }
+        let (written, to_send) = mpsc::channel::<()>();
+        let (open, is_at_rest) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let write = {
+            let (context, open) = (context.clone(), Arc::clone(&open));
+            move || write(&context, &received, &written, &open)
         };
-        let thread = thread::Builder::new().name("notify".to_owned()).spawn(work);
-        let started = thread.logged("start a thread or a program");
-        Self { statuses: started.map(|_| statuses), is_at_rest }
+        let send = {
+            let (context, rests) = (context.clone(), Arc::clone(&is_at_rest));
+            move || send(&context, &to_send, &rests)
+        };
+        let thread = |name: &str| thread::Builder::new().name(name.to_owned());
+        let sends = thread("send").spawn(send).logged("start a thread or a program");
+        let writes = thread("notify").spawn(write).logged("start a thread or a program");
+        Self { statuses: writes.and(sends).map(|_| statuses), open, is_at_rest }
     }
 
     /// Sessions that changed.
@@ -67,6 +62,7 @@ impl Notifier {
 
     fn pass_on(&self, found: Vec<SessionStatus>) {
         if let Some(statuses) = &self.statuses {
+            self.open.fetch_add(1, Ordering::SeqCst);
             self.is_at_rest.store(false, Ordering::SeqCst);
             // The thread lives as long as we do.
             drop(statuses.send(found));
@@ -74,6 +70,39 @@ impl Notifier {
     }
 
     pub(super) fn is_at_rest(&self) -> bool {
-        self.statuses.is_none() || self.is_at_rest.load(Ordering::SeqCst)
+        let is_written = self.open.load(Ordering::SeqCst) == 0;
+        self.statuses.is_none() || (is_written && self.is_at_rest.load(Ordering::SeqCst))
+    }
+}
+
+fn write(
+    context: &Context,
+    received: &Receiver<Vec<SessionStatus>>,
+    written: &Sender<()>,
+    open: &AtomicUsize,
+) {
+    // What was sent without being written down, as on a full disk: it is not sent again.
+    let mut told = HashSet::new();
+    for found in received {
+        if !found.is_empty() {
+            follow::write_down(context, &found, &mut told).logged("write down a notification");
+        }
+        // Who sends lives as long as we do.
+        drop(written.send(()));
+        open.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn send(context: &Context, to_send: &Receiver<()>, is_at_rest: &AtomicBool) {
+    let mut pause = Duration::ZERO;
+    loop {
+        match to_send.recv_timeout(pause) {
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        is_at_rest.store(false, Ordering::SeqCst);
+        let next = follow::send_due(context, Timestamp::now()).logged("notify").flatten();
+        is_at_rest.store(next.is_none_or(|next| next > SOON), Ordering::SeqCst);
+        pause = next.map_or(LONGEST, |next| next.min(LONGEST));
     }
 }
