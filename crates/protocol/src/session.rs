@@ -204,6 +204,9 @@ pub enum KillResult {
         by: KilledBy,
         /// Null if its end was not recorded.
         exit: Option<Exit>,
+        /// Why the end could not be recorded; absent if it was.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_recorded: Option<String>,
     },
     Failed {
         error: ErrorDetail,

@@ -8,6 +8,9 @@ use dogwatch_base::log::LoggedIo as _;
 
 use crate::{StateDir, Store, StoreError};
 
+/// No database is smaller, not even one without a table: SQLite's smallest page.
+const SMALLEST: u64 = 512;
+
 /// The files when the store was opened, by device and inode.
 #[derive(Debug, Default)]
 pub(crate) struct Files(Vec<(PathBuf, (u64, u64))>);
@@ -24,12 +27,20 @@ impl Files {
 }
 
 impl Store {
-    /// Fails if a file was removed or replaced since the store was opened. For long-running processes.
+    /// Fails if a file was removed or replaced since the store was opened, or the database was emptied. For long-running processes.
     pub fn check_files(&self) -> Result<(), StoreError> {
-        match self.files.0.iter().find(|(path, known)| identity(path) != Some(*known)) {
-            Some((path, _)) => Err(StoreError::Replaced { path: path.clone() }),
-            None => Ok(()),
+        if let Some((path, _)) =
+            self.files.0.iter().find(|(path, known)| identity(path) != Some(*known))
+        {
+            return Err(StoreError::Replaced { path: path.clone() });
         }
+        // What SQLite has in its cache hides it. Not by a look into the file: closing it would release SQLite's locks.
+        let meta = fs::metadata(&self.path).logged_unless_missing("look at a file");
+        if meta.is_some_and(|meta| meta.len() < SMALLEST) {
+            let message = "it was truncated".to_owned();
+            return Err(StoreError::Corrupt { path: self.path.clone(), message });
+        }
+        Ok(())
     }
 }
 
@@ -56,6 +67,17 @@ mod tests {
             }
             _ => None,
         }
+    }
+
+    #[test]
+    fn an_emptied_database_is_detected() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("state")).unwrap();
+        let store = Store::open(&dir).unwrap();
+        store.check_files().unwrap();
+        fs::File::options().write(true).open(dir.database()).unwrap().set_len(0).unwrap();
+        let error = store.check_files().unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
     }
 
     #[test]

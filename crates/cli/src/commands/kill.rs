@@ -2,6 +2,7 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::actions::kill::{self, By, Killed};
 use dogwatch_engine::observe::snapshot::{self, SessionSnapshot};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::error::ErrorKind;
 use dogwatch_protocol::session::{KillResult, KilledSession, KilledSessions};
 use jiff::Timestamp;
 
@@ -34,15 +35,22 @@ pub(super) fn tell(
                 Ok(killed) => {
                     ui::line(format_args!("{}: {}", seen.session.name, words(killed)));
                     if let Some(why) = &killed.not_noted {
-                        ui::talk(format_args!("note: this was not recorded: {why}"));
+                        let name = &seen.session.name;
+                        ui::talk(format_args!(
+                            "error: {name} has ended, and this could not be recorded: {why}"
+                        ));
                     }
                 }
                 Err(error) => ui::talk(format_args!("{}: {error}", seen.session.name)),
             }
         }
     }
-    let failed = results.iter().find_map(|result| result.as_ref().err());
-    failed.map_or(exit_code::OK, Error::exit_code)
+    let failed = |result: &Result<Killed, Error>| match result {
+        // It did what it is for; what others read of it is wrong all the same.
+        Ok(killed) => killed.not_noted.is_some().then(|| ErrorKind::Store.exit_code()),
+        Err(error) => Some(error.exit_code()),
+    };
+    results.iter().find_map(failed).unwrap_or(exit_code::OK)
 }
 
 /// What ended it, for people.
@@ -59,6 +67,10 @@ pub(super) fn words(killed: &Killed) -> String {
     let how = by(killed.by);
     match &killed.ended {
         Some(ended) => format!("{how} ({})", ui::exit(ended.exit)),
+        // Nobody saw how: the keys were pressed, and then it was gone.
+        None if killed.by == By::OwnExit => {
+            "ended by its own exit keys (no exit record)".to_owned()
+        }
         None => format!("{how} (no exit record)"),
     }
 }
@@ -66,7 +78,8 @@ pub(super) fn words(killed: &Killed) -> String {
 fn shape(seen: &SessionSnapshot, result: &Result<Killed, Error>) -> KilledSession {
     let result = match result {
         Ok(killed) => {
-            KillResult::Ended { by: killed.by, exit: killed.ended.as_ref().map(|ended| ended.exit) }
+            let exit = killed.ended.as_ref().map(|ended| ended.exit);
+            KillResult::Ended { by: killed.by, exit, not_recorded: killed.not_noted.clone() }
         }
         Err(error) => KillResult::Failed { error: report::detail(error) },
     };

@@ -149,3 +149,22 @@ fn a_crash_on_a_full_disk_sends_a_notification() {
     // If there was room to write it down, but none to record that it was sent, it is sent again after its lease.
     assert!(sent.iter().all(|one| one["state"] != "failed"), "{log:#}");
 }
+
+/// A session can be ended, but not with exit code 0: nothing keeps that it was ended on purpose.
+#[test]
+fn a_kill_on_a_disk_that_is_read_only() {
+    let Some(disk) = SmallDisk::mount("20M") else { return };
+    let env = &disk.env;
+    let session = env.spawn_script("x", "exec sleep 300");
+    // Over itself: the disk below stays as it is for those who have files open.
+    let state = env.state_dir().display().to_string();
+    for options in [&["--bind", &state, &state][..], &["-o", "remount,bind,ro", &state][..]] {
+        assert!(Command::new("mount").args(options).status().unwrap().success(), "{options:?}");
+    }
+    let killed = env.dogwatch(&["kill", "x"]);
+    unmount(env.state_dir());
+    let killed = killed.code(6);
+    assert!(killed.stderr.contains("could not be recorded"), "{killed}");
+    assert!(!killed.text().contains("exited cleanly"), "{killed}");
+    assert!(!dogwatch_testkit::process::is_alive(session.pid));
+}

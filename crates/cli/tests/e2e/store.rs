@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use dogwatch_testkit::{TestEnv, dogwatch, eventually, is_root};
 
@@ -249,4 +249,22 @@ fn a_store_that_is_locked_for_a_while_is_waited_for() {
     connection.execute_batch("COMMIT").unwrap();
     assert!(spawning.wait_with_output().unwrap().status.success());
     assert_eq!(env.seen("x")["state"], "running");
+}
+
+/// SQLite answers from its cache and the log, as if nothing had happened.
+#[test]
+fn a_database_that_is_emptied_under_a_watch() {
+    let env = TestEnv::new();
+    env.spawn_script("x", "exec sleep 300");
+    let mut watch = env.command(&["watch"]);
+    let mut watch = watch.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("the watch is connected", || {
+        env.tmux(&["list-clients", "-F", "#{client_control_mode}"]).contains('1')
+    });
+    fs::File::options().write(true).open(database(&env)).unwrap().set_len(0).unwrap();
+    eventually("the watch has noticed", || watch.try_wait().unwrap().is_some());
+    let said = watch.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(6), "{error}");
+    assert!(error.contains("is damaged: it was truncated"), "{error}");
 }

@@ -22,7 +22,7 @@ pub struct Killed {
     pub by: By,
     /// How the agent ended; `None` if it was lost before: unknown.
     pub ended: Option<Ended>,
-    /// Why the store could not record it; the session has ended all the same.
+    /// Why it could not be recorded; the session has ended all the same.
     pub not_noted: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 //! Typing into panes that live, end, have ended and are gone. `scripts/tmux-matrix` runs this on every version: several versions
 //! crash, with all sessions, when they write to a pane without a process.
 
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -215,7 +216,7 @@ fn no_command_ends_the_server() {
                 Err(error) => error.to_string(),
             };
             assert_eq!(tmux.server_pid(), pid, "{what}: {shown} ended the server: {outcome}");
-            table += &format!("{what}: {shown}: {outcome}\n");
+            writeln!(table, "{what}: {shown}: {outcome}").unwrap();
         }
     }
     // Shown with `--no-capture`, for docs/tmux.md.
