@@ -201,7 +201,8 @@ impl Store {
         self.read(|c| {
             c.prepare_cached(
                 "SELECT EXISTS (SELECT 1 FROM signals WHERE session = ?1 \
-                 AND event NOT IN ('SessionStart', 'SessionEnd', 'Notification')) \
+                 AND event NOT IN ('SessionStart', 'SessionEnd', 'Notification', 'PromptHeld') \
+                 AND event NOT LIKE 'Arrived:%') \
                  OR EXISTS (SELECT 1 FROM journal WHERE session = ?1 AND event = ?2 \
                  AND json_extract(data, '$.state') = 'working')",
             )?

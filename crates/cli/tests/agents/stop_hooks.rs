@@ -214,20 +214,35 @@ fn two_hundred_messages_of_ten_senders_to_claude() {
 /// without asking its model; what is said of the message is true.
 #[test]
 fn a_message_to_codex_at_the_end_of_its_turn() {
-    let Some(lab) = Lab::with_stop_hook(Agent::Codex, "cat > /dev/null; sleep 1") else { return };
+    let script = "cat > /dev/null; until [ -e may-end ]; do sleep 0.05; done";
+    let Some(lab) = Lab::with_stop_hook(Agent::Codex, script) else { return };
+    let may_end = lab.env.work().join("may-end");
     for round in 0..3 {
         let one = format!("[one] {round}");
         let _ = lab.dogwatch(&["send", "a", &one, "--timeout", "60s"]).success();
-        // Its answer is there, its hook runs.
-        eventually_or("the answer is there", || {
+        eventually_or("the answer is there, and the hook runs", || {
             let screen = lab.env.screen("a");
             if screen.matches("Answer one.").count() > round { Ok(()) } else { Err(screen) }
         });
         let two = format!("[two] {round}");
-        let words = ["send", "a", &two, "--when", "now", "--timeout", "60s", "--json"];
-        let receipt = lab.dogwatch(&words).json();
+        let receipt = std::thread::scope(|scope| {
+            let (lab, two) = (&lab, &two);
+            let sent = scope.spawn(move || {
+                let words = ["send", "a", two, "--when", "now", "--timeout", "60s", "--json"];
+                lab.dogwatch(&words).json()
+            });
+            eventually_or("it is submitted", || {
+                let all = lab.dogwatch(&["messages", "a", "--json"]).success().json();
+                let last = all["messages"].as_array().unwrap().last().unwrap().clone();
+                let is_so = last["text"] == **two && last["submitted"].is_string();
+                if is_so { Ok(()) } else { Err(format!("{last:#}")) }
+            });
+            std::fs::write(&may_end, "").unwrap();
+            sent.join().unwrap()
+        });
         let idle = ["wait", "a", "--for", "idle", "--timeout", "30s"];
         let _idle = lab.dogwatch(&idle).success();
+        std::fs::remove_file(&may_end).unwrap();
         match receipt["outcome"].as_str() {
             Some("delivered") => {
                 assert_eq!(lab.requests_about(&two), 1, "{receipt:#}");

@@ -104,9 +104,10 @@ pub(crate) fn fold_line(turn: &mut Turn, dialect: Dialect, line: &Value) {
 }
 
 /// Each version of codex that writes down when a turn begins writes down its end, whatever that was: `task_complete` or
-/// `turn_aborted`. claude does not always: Esc before the first word leaves no line.
+/// `turn_aborted`; 0.80 has the latter only. claude does not always: Esc before the first word leaves no line.
 fn note_that_it_tells(turn: &mut Turn, dialect: Dialect, line: &Line) {
-    turn.tells_ends |= dialect == Dialect::Codex && *line == Line::Told(EdgeKind::Began);
+    let tells = matches!(line, Line::Told(what) if *what != EdgeKind::Interrupted);
+    turn.tells_ends |= dialect == Dialect::Codex && tells;
 }
 
 fn take_in(turn: &mut Turn, at: Timestamp, line: Line) {

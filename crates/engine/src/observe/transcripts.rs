@@ -175,10 +175,32 @@ impl Reading {
         loop {
             self.turn = Turn::default();
             let read = self.go_on(dialect, length.saturating_sub(tail), tail);
-            if self.turn.turns_begun > 0 || tail >= length || tail >= TAIL {
+            if self.has_begun(dialect) || tail >= length || tail >= TAIL {
+                self.believe_the_head(dialect, length.saturating_sub(tail));
                 return self.begin_loops(dialect, length, tail, &read);
             }
             tail *= 4;
+        }
+    }
+
+    /// Whether the beginning of the last turn was read, or its end. In the middle of a turn codex writes nothing about either.
+    fn has_begun(&self, dialect: Dialect) -> bool {
+        match dialect {
+            Dialect::Codex => self.turn.edge.as_ref().is_some_and(|edge| edge.told),
+            Dialect::Claude | Dialect::Gemini => self.turn.turns_begun > 0,
+        }
+    }
+
+    /// A turn may be longer than what is read. If its version of codex writes down ends, as the head of the file shows, it goes on.
+    fn believe_the_head(&mut self, dialect: Dialect, unread: u64) {
+        if dialect != Dialect::Codex || unread == 0 {
+            return;
+        }
+        let Some(edge) = self.turn.edge.as_mut().filter(|edge| !edge.told) else { return };
+        let head = files::read_range(&self.path, 0, unread.min(SHORT_TAIL)).unwrap_or_default();
+        if rollout::fold(dialect, &files::text(&head)).tells_ends {
+            (edge.what, edge.told) = (EdgeKind::Began, true);
+            self.turn.tells_ends = true;
         }
     }
 
@@ -302,6 +324,38 @@ mod tests {
         assert!(fresh.turns_begun > 0, "the beginning is far from the end");
         fs::write(&path, format!("{}\n", line("task_complete", 9))).unwrap();
         assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (0, 1), "a new, shorter file");
+    }
+
+    /// A look that is the first finds an open turn of codex, however much was written in it.
+    #[test]
+    fn a_long_turn_of_codex_is_open() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("t.jsonl");
+        let event = |more: &str| {
+            format!(
+                "{{\"timestamp\":\"2026-11-15T10:00:00Z\",\"type\":\"event_msg\",\"payload\":{{{more}}}}}\n"
+            )
+        };
+        let began = event(r#""type":"task_started""#);
+        let said = event(r#""type":"agent_message","message":"One paragraph.""#)
+            + &event(r#""type":"token_count","info":{}"#);
+        let filler = event(&format!(r#""type":"x","text":"{}""#, "x".repeat(1000)));
+        let edge = |text: &str| {
+            fs::write(&path, text).unwrap();
+            let turn = Reading::default().turns(&path, Dialect::Codex).clone();
+            turn.edge.map(|edge| (edge.what, edge.told)).zip(Some(turn.tells_ends))
+        };
+        let open = Some(((EdgeKind::Began, true), true));
+        for lines in [100, 1500] {
+            let filler = filler.repeat(lines);
+            assert_eq!(edge(&format!("{began}{filler}{said}")), open, "{lines} lines");
+            let over = format!("{began}{filler}{said}{}", event(r#""type":"task_complete""#));
+            assert_eq!(edge(&over), Some(((EdgeKind::Done, true), true)), "{lines} lines");
+        }
+        // 0.80 does not write it down.
+        let asked = event(r#""type":"user_message","message":"x""#);
+        let old = format!("{asked}{}{said}", filler.repeat(1500));
+        assert_eq!(edge(&old), Some(((EdgeKind::Done, false), false)));
     }
 
     /// Also if its calls are longer than what shows that a turn is open.

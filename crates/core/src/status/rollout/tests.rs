@@ -93,6 +93,20 @@ fn codex_turns() {
     assert!(matches!(&edge, Some(EdgeKind::Failed(f)) if told(f)), "{edge:?}");
 }
 
+/// Those versions write each end down; others do not, or not each.
+#[test]
+fn versions_that_tell_ends() {
+    let folder =
+        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/versions/transcripts"));
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let dialect = if name.starts_with("claude") { Dialect::Claude } else { Dialect::Codex };
+        let turn = fold(dialect, &std::fs::read_to_string(&path).unwrap());
+        let tells = dialect == Dialect::Codex && name != "codex-0.80.0";
+        assert_eq!(turn.tells_ends, tells, "{name}");
+    }
+}
+
 #[test]
 fn out_of_order_and_after_a_clock_was_set_back() {
     let line = |time: &str, what: &str| {
