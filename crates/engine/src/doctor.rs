@@ -5,7 +5,7 @@ use dogwatch_store::{ChannelHealth, StateDir, Store, StoreError};
 use dogwatch_tmux::{Fault, Server, Version};
 
 use crate::observe::{agents, verifications};
-use crate::{Context, Error, config};
+use crate::{Context, Error, config, supervisor};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
@@ -105,6 +105,29 @@ fn server_check(running: Option<&Version>, found: String) -> Check {
             failed("tmux server", &dogwatch_tmux::Error::TooOld { found: version.clone() }.into())
         }
         _ => check("tmux server", Health::Good, found, None),
+    }
+}
+
+/// Who serves, and whether somebody should.
+pub fn supervisor(context: &Context) -> Check {
+    let subject = "supervisor";
+    let report = match supervisor::report(context) {
+        Ok(report) => report,
+        Err(error) => return failed(subject, &error),
+    };
+    let restart = || Some("dogwatch supervisor restart".to_owned());
+    match report.serving {
+        Some(serving) if serving.version != env!("CARGO_PKG_VERSION") => {
+            let found = format!("pid {}, of version {}", serving.pid, serving.version);
+            check(subject, Health::Warning, found, restart())
+        }
+        Some(serving) => check(subject, Health::Good, format!("pid {}", serving.pid), None),
+        None if report.serves => check(subject, Health::Good, "starting", None),
+        None if report.sessions > 0 => {
+            let found = format!("none, though {} sessions run", report.sessions);
+            check(subject, Health::Warning, found, restart())
+        }
+        None => check(subject, Health::Good, "none; it starts when it is needed", None),
     }
 }
 

@@ -93,6 +93,9 @@ pub(crate) struct Act {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Fault {
     None,
+    /// Several of them, one after the other.
+    KillSupervisors,
+    StopSupervisor,
     KillRunner,
     KillAgent,
     /// Messages are typed into agents that are killed meanwhile.
@@ -141,6 +144,8 @@ impl Fault {
     pub(crate) fn label(self) -> String {
         match self {
             Self::None => "none".to_owned(),
+            Self::KillSupervisors => "kill -9 supervisors".to_owned(),
+            Self::StopSupervisor => "stop supervisor".to_owned(),
             Self::KillRunner => "kill -9 runner".to_owned(),
             Self::KillAgent => "kill -9 agent".to_owned(),
             Self::DyingAgents => "dying".to_owned(),
@@ -173,6 +178,8 @@ impl Fault {
 
 const FAULTS: &[(u64, Fault)] = &[
     (6, Fault::None),
+    (14, Fault::KillSupervisors),
+    (4, Fault::StopSupervisor),
     (8, Fault::KillRunner),
     (8, Fault::KillAgent),
     (6, Fault::DyingAgents),
@@ -236,7 +243,10 @@ impl Round {
     pub(crate) fn may_crash_tmux(&self) -> bool {
         let is_service = matches!(
             self.fault,
-            Fault::KillService(_) | Fault::KillControlClient | Fault::KillTmuxCommand
+            Fault::KillService(_)
+                | Fault::KillSupervisors
+                | Fault::KillControlClient
+                | Fault::KillTmuxCommand
         );
         is_service || self.acts.iter().any(|act| act.cut_us.is_some())
     }

@@ -15,6 +15,7 @@ pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
         Ok(context) => {
             let mut checks = doctor::tmux(context);
             checks.extend(doctor::state(&context.state));
+            checks.push(doctor::supervisor(context));
             checks.extend(doctor::configuration(context));
             checks.extend(doctor::notifications(context));
             checks

@@ -25,7 +25,7 @@ fn all_is_well() {
         let check = checks.iter().find(|c| c["check"] == subject).unwrap();
         check["health"].as_str().unwrap().to_owned()
     };
-    for subject in ["tmux", "tmux server", "state directory", "store"] {
+    for subject in ["tmux", "tmux server", "state directory", "store", "supervisor"] {
         assert_eq!(health(subject), "ok", "{subject}");
     }
     let text = env.dogwatch(&["doctor"]).success().text();

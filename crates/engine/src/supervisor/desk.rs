@@ -169,6 +169,10 @@ impl Desk {
         let now = Timestamp::now();
         let (reader, _) = watcher.parts();
         let delivery = self.deliver(context, reader, judged)?;
+        if self.in_hand.get(&judged.seen.session.id).is_some_and(InHand::is_under_way) {
+            // What is in the box is ours: neither a person's draft nor a reason to press other keys.
+            return Ok(delivery);
+        }
         let limit = limits::step(context, reader, judged, now)?;
         looping::step(context, reader, judged, now)?;
         let limit = limit.watching.then(|| {

@@ -88,7 +88,7 @@ fn write(
             follow::write_down(context, &found, &mut told).logged("write down a notification");
         }
         // Who sends lives as long as we do.
-        drop(written.send(()));
+        let _ = written.send(());
         open.fetch_sub(1, Ordering::SeqCst);
     }
 }
