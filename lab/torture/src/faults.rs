@@ -184,21 +184,64 @@ fn dying_agents(stage: &Stage, pick: u64) -> bool {
         let _ = deeds::spawn(stage, number, crate::plan::Role::Agent, None);
         let name = deeds::name_of(stage, number);
         let Some(pid) = stage.ledger().get(&name).and_then(|entry| entry.pid) else { continue };
-        // From before it shows its box to after it took the first message.
+        // One half from before it shows its box to after it took the first message; the other exactly while text is typed.
         let spread = u64::try_from(number).unwrap_or(0).wrapping_mul(0x9e37_79b9) ^ pick;
         let after = Duration::from_millis(150 + spread % 900);
+        let is_exact = number.is_multiple_of(2);
         std::thread::scope(|scope| {
             for writer in 0..WRITERS {
                 let (name, text) = (&name, format!("{writer} to {number}"));
                 scope.spawn(move || deeds::send_to(stage, name, &text, writer == 0, None));
             }
-            // sleep: the time of the kill, by the plan.
-            std::thread::sleep(after);
+            let typing = if is_exact { stop_typing(stage, &name) } else { None };
+            if !is_exact {
+                // sleep: the time of the kill, by the plan.
+                std::thread::sleep(after);
+            }
             stage.ledger().change(&name, |entry| entry.truth.agent_killed = true);
             is_done |= process::try_signal(pid, Signal::KILL);
+            if let Some(client) = typing {
+                wait_dead(stage, &name);
+                stage.log(format_args!("text is typed into the dead {name}"));
+                process::try_signal(client, Signal::CONT);
+            }
         });
     }
     is_done
+}
+
+/// Stops the tmux client by which a message for this session is typed, before it has given the text to the server: the server
+/// waits for it, and pastes whenever it goes on.
+fn stop_typing(stage: &Stage, name: &str) -> Option<i32> {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(3) {
+        let senders = stage.commands.pids().into_iter();
+        for sender in senders.filter(|&pid| process::command_line(pid).contains(name)) {
+            let is_typing = |pid: &i32| process::command_line(*pid).contains("load-buffer");
+            if let Some(client) = process::children(sender).into_iter().find(is_typing)
+                && process::try_signal(client, Signal::STOP)
+            {
+                return Some(client);
+            }
+        }
+        // sleep: poll interval.
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    None
+}
+
+/// Waits until tmux knows that the process in a session's pane is gone.
+fn wait_dead(stage: &Stage, name: &str) {
+    let begun = Instant::now();
+    let target = format!("={name}:");
+    let is_alive = || {
+        let dead = stage.world.tmux(&["list-panes", "-t", &target, "-F", "#{pane_dead}"]);
+        dead.is_some_and(|dead| dead == "0")
+    };
+    while is_alive() && begun.elapsed() < Duration::from_secs(4) {
+        // sleep: poll interval.
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn end_server(stage: &Stage, fault: Fault) -> bool {
