@@ -56,6 +56,25 @@ fn runners_and_hooks_log_to_a_file_and_never_to_the_terminal_of_the_agent() {
     let _ = env.dogwatch(&["kill", "one"]).success();
 }
 
+/// What was seen, and what dogwatch made of it: without that, a status that was wrong for a moment cannot be explained afterwards.
+#[test]
+fn decisions_are_logged() {
+    let env = TestEnv::new();
+    let session = env.spawn_script("x", "exec sleep 300");
+    let only = "dogwatch::decision=debug";
+    let mut hook = env.command(&["hook", "claude"]);
+    hook.env(LOG.0, only).env("DOGWATCH_SESSION", &session.id);
+    let prompt = br#"{"hook_event_name":"UserPromptSubmit","session_id":"c0"}"#;
+    let _ = env.run_with_input(&mut hook, prompt).success();
+    let logged = fs::read_to_string(env.state_dir().join("log/dogwatch.log")).unwrap();
+    let stored = format!("hook of {}: UserPromptSubmit is stored", session.id);
+    assert!(logged.contains(&stored), "{logged}");
+    let mut status = env.command(&["status", "x"]);
+    let said = env.run(status.env(LOG.0, only)).success().stderr;
+    let told = format!("status of {}: working (", session.id);
+    assert!(said.contains(&told) && said.contains("Hook Decided: turn began at 2"), "{said}");
+}
+
 #[test]
 fn without_the_variable_there_is_no_log() {
     let env = TestEnv::new();

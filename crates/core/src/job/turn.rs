@@ -321,8 +321,7 @@ mod tests {
 
     #[test]
     fn of_claude_without_a_word() {
-        let end =
-            |lines: &[&str]| turn(Dialect::Claude, lines).unwrap().end.map(|(at, end)| (at, end));
+        let end = |lines: &[&str]| turn(Dialect::Claude, lines).unwrap().end;
         let silent = Some((at(2), TurnEnd::Silent));
         assert_eq!(end(&[OTHER, OURS, OVER]), silent);
         assert_eq!(end(&[OTHER, OURS, OVER, OTHER, SAID, OVER]), silent, "that is the other's");

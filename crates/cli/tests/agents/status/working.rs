@@ -55,15 +55,32 @@ fn codex_streams() {
     streaming(Agent::Codex);
 }
 
-/// Between two paragraphs codex shows nothing that is unfinished, and its title may be switched off.
-#[test]
-fn codex_pauses_between_two_paragraphs() {
-    let Some(lab) = Lab::new(Agent::Codex) else { return };
-    let no_title = "tui.terminal_title=[]";
-    lab.spawn(&["--unattended", "--prompt", "[paragraph-gate]", "--", "-c", no_title]);
+/// Between two paragraphs codex shows nothing that is unfinished, and its title may be switched off. Older versions are installed by
+/// `lab/agents/install codex@VERSION`.
+fn pauses_between_two_paragraphs(lab: Option<Lab>, teller: &str) {
+    let Some(lab) = lab else { return };
+    lab.spawn(&["--unattended", "--prompt", "[hello]", "--", "-c", "tui.terminal_title=[]"]);
+    lab.env.wait_screen("a", "Hello from the double.");
+    let _ = lab.dogwatch(&["send", "a", "[paragraph-gate]", "--timeout", "60s"]).success();
     lab.env.wait_screen("a", "it ends here.");
-    lab.stays("working", teller(Agent::Codex), 2 * A_WHILE);
+    lab.stays("working", teller, 2 * A_WHILE);
     passes_the_gate(&lab);
+}
+
+#[test]
+fn codex_pauses() {
+    pauses_between_two_paragraphs(Lab::new(Agent::Codex), teller(Agent::Codex));
+}
+
+#[test]
+fn codex_without_hooks_pauses() {
+    pauses_between_two_paragraphs(Lab::with_version(Agent::Codex, "0.110.0"), "transcript");
+}
+
+#[test]
+fn codex_0_155_pauses() {
+    let lab = Lab::with_version(Agent::Codex, "0.155.0");
+    pauses_between_two_paragraphs(lab, teller(Agent::Codex));
 }
 
 /// Claude replaces its spinner by a word of warning then; codex shows nothing but its spinning title.
