@@ -31,7 +31,7 @@ use crate::error::{AgentError, SessionError};
 use crate::observe::arrival;
 use crate::observe::binaries::{self, Binary};
 use crate::observe::snapshot;
-use crate::worktree::step;
+use crate::worktree::spawn_step;
 use crate::{Context, Error};
 
 /// How long the runner may take to say that the agent runs. Loaded machines are slow; a failure is
@@ -156,7 +156,7 @@ fn spawn_as(
     if let Some(reduced) = plan.reduced() {
         folder.write_reduced(&reduced).logged("note what an agent is started without");
     }
-    step();
+    spawn_step();
     let spawned = plan.carry_out(context, request, &limits, now, &mut store, &folder);
     if spawned
         .as_ref()
@@ -267,7 +267,7 @@ impl Plan {
         folder: &SessionFolder,
     ) -> Result<Spawned, Error> {
         let (name, pane) = self.place(context, request, limits, now, store)?;
-        step();
+        spawn_step();
         let started = confirm(folder, &name).inspect_err(|error| {
             if matches!(error, Error::Session(SessionError::LaunchFailed { .. })) {
                 context.tmux.run_one(Command::new("kill-pane").target(pane)).logged("ask tmux");
@@ -340,7 +340,7 @@ impl Plan {
         let mut refused = Vec::new();
         loop {
             let name = store.register(&new, wanted, &refused)??;
-            step();
+            spawn_step();
             match self.make_pane(context, request, &name) {
                 Ok((pane, server)) => {
                     // The runner notes its pane too, so a store that fails now (a full disk) loses nothing.
