@@ -75,7 +75,8 @@ impl Store {
     pub fn next_message(&self, session: &str) -> Result<Option<Message>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM messages WHERE session = ? AND outcome IS NULL \
-             ORDER BY phase = 'before', coalesce(json_extract(terms, '$.when'), '') <> 'now', number LIMIT 1"
+             ORDER BY phase = 'before', \
+                 coalesce(CASE WHEN json_valid(terms) THEN json_extract(terms, '$.when') END, '') <> 'now', number LIMIT 1"
         );
         self.read(|c| c.prepare_cached(&sql)?.query_row([session], from_row).optional())
     }
@@ -323,6 +324,9 @@ mod tests {
         let m3 = store.message("m3").unwrap().unwrap();
         assert_eq!((m3.staged, m3.outcome.map(|o| o.as_str())), (None, Some("refused")));
         let other = ProcessIdent { pid: 8, start: 1 };
+        // Damaged terms of one message keep no other from being found.
+        store.connection.execute("UPDATE messages SET terms = '{' WHERE id = 'm2'", []).unwrap();
+        assert_eq!(next(&store).as_deref(), Some("m2"));
         assert!(store.take_over("m2", me, other).unwrap());
         assert!(!store.take_over("m2", me, other).unwrap(), "one takes it over");
         assert_eq!(

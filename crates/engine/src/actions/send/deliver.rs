@@ -38,6 +38,13 @@ pub(super) fn deliver(
     until: Option<Timestamp>,
     pace: Pace,
 ) -> Result<Outcome, Error> {
+    if message.phase == Phase::Before
+        && let Some(because) = queue::damage(message)
+    {
+        let outcome = Outcome::Failed { because };
+        reader.store.settle(&message.id, &outcome, Timestamp::now())?;
+        return Ok(outcome);
+    }
     let when = queue::terms(message).when;
     // Without a runner nothing would deliver it later.
     let is_lasting =
