@@ -8,7 +8,8 @@ use crate::worktrees::Repo;
 /// An agent whose account has met a limit that holds for an hour, so that prompts wait. It notes that it was started.
 fn with_limit(env: &TestEnv) {
     let note = env.work().join("started");
-    env.add_profile("helper", "", &format!("touch '{}'; exec sleep 300", note.display()));
+    let account = "[account]\nkeys = ['HELPER_KEY']\nroot = '.helper'\n";
+    env.add_profile("helper", account, &format!("touch '{}'; exec sleep 300", note.display()));
     let first = ["helper", "--name", "first", "--when-limited", "wait"];
     env.spawn(&first);
     let _ = env.dogwatch(&["kill", "--now", "first"]).success();
