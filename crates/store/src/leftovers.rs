@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
 
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, lock_file};
 
 /// Younger files may belong to a process that is still working.
 const YOUNG: Duration = Duration::from_hours(1);
@@ -25,10 +25,21 @@ impl Store {
         }
         // Locks and news files of other things than sessions stay: only session ids are checked here.
         let is_unknown = |name: &str| uuid::Uuid::parse_str(name).is_ok() && !known.contains(name);
-        for folder in ["news", "locks"] {
-            found.extend(old_files(&root.join(folder), is_unknown));
-        }
+        found.extend(old_files(&root.join("news"), is_unknown));
+        let mut locks = old_files(&root.join("locks"), is_unknown);
+        locks.retain(|lock| !lock_file::is_held(lock));
+        found.extend(locks);
         Ok(found)
+    }
+
+    /// Removes one of these; a lock only if nobody has taken it meanwhile.
+    pub fn remove_leftover(&self, file: &Path) {
+        // What cannot be removed stays for the next time.
+        if file.parent() == Some(&self.dir.root().join("locks")) {
+            lock_file::remove_unheld(file).logged("remove a lock");
+        } else {
+            fs::remove_file(file).logged_unless_missing("remove a file");
+        }
     }
 }
 
@@ -58,7 +69,7 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("state")).unwrap();
         let store = Store::open(&dir).unwrap();
-        let id = uuid::Uuid::now_v7();
+        let [id, held, unheld] = std::array::from_fn(|_| uuid::Uuid::now_v7());
         let make = |path: &str, is_old: bool| {
             let path = dir.root().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -75,17 +86,37 @@ mod tests {
             ("news/roll", true),
             (&format!("news/{id}"), true),
             (&format!("locks/{id}"), false),
+            (&format!("locks/{unheld}"), true),
+            (&format!("locks/{held}"), true),
             ("locks/roll", true),
         ] {
             make(path, is_old);
         }
-        let mut found: Vec<String> = store
-            .leftovers()
-            .unwrap()
+        let lock = lock_file::try_lock(&dir.root().join(format!("locks/{held}"))).unwrap();
+        let leftovers = store.leftovers().unwrap();
+        let mut found: Vec<String> = leftovers
             .iter()
             .map(|path| path.strip_prefix(dir.root()).unwrap().display().to_string())
             .collect();
         found.sort();
-        assert_eq!(found, [".new-x".to_owned(), format!("news/{id}"), "spool/.a.part".into()]);
+        let wanted = [
+            ".new-x".to_owned(),
+            format!("locks/{unheld}"),
+            format!("news/{id}"),
+            "spool/.a.part".into(),
+        ];
+        assert_eq!(found, wanted);
+        for file in &leftovers {
+            store.remove_leftover(file);
+        }
+        assert!(store.leftovers().unwrap().is_empty());
+        drop(lock);
+        // One that is taken between the list and the removal.
+        let left = store.leftovers().unwrap();
+        let [left] = left.as_slice() else { panic!("{left:?}") };
+        let lock = lock_file::try_lock(left).unwrap();
+        store.remove_leftover(left);
+        assert!(left.exists());
+        drop(lock);
     }
 }

@@ -30,6 +30,7 @@ mod labels;
 mod leftovers;
 mod limits;
 mod local_broker;
+pub mod lock_file;
 mod log_index;
 mod looked_at;
 mod looks;

@@ -3,17 +3,16 @@
 //! Local clients use the socket in the state directory and never the port. Any user of the machine could listen on a loopback
 //! port first and would receive the password; in a directory of mode 0700 no other user can.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::LoggedIo as _;
 use dogwatch_core::config::Address;
 
 use crate::mqtt::{MqttError, Secret, read_password};
-use crate::{StateDir, StoreError, read_regular, replace};
+use crate::{StateDir, StoreError, lock_file, read_regular, replace};
 
 /// The user name of local clients.
 pub const USER: &str = "dogwatch";
@@ -70,17 +69,14 @@ impl LocalBroker {
         }
         let path = self.folder.join("lock");
         let failed = |source| StoreError::writing(&path, source);
-        let lock =
-            OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let lock = lock.map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
+        let lock = match lock_file::try_lock(&path) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let at = self.listening().map(|at| format!(", on {at}")).unwrap_or_default();
                 return Err(LocalBrokerError::Runs(at));
             }
-            Err(TryLockError::Error(source)) => return Err(failed(source).into()),
-        }
+            Err(source) => return Err(failed(source).into()),
+        };
         // Left by a broker that was killed.
         match fs::remove_file(self.socket()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -82,7 +82,8 @@ impl Store {
     pub fn next_message(&self, session: &str) -> Result<Option<Message>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM messages WHERE session = ? AND outcome IS NULL \
-             ORDER BY phase = 'before', coalesce(json_extract(terms, '$.when'), '') <> 'now', number LIMIT 1"
+             ORDER BY phase = 'before', \
+                 coalesce(CASE WHEN json_valid(terms) THEN json_extract(terms, '$.when') END, '') <> 'now', number LIMIT 1"
         );
         self.read(|c| c.prepare_cached(&sql)?.query_row([session], from_row).optional())
     }
@@ -139,7 +140,8 @@ impl Store {
         until: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         let sql = "UPDATE messages SET sender_pid = ?1, sender_start = ?2, \
-                   terms = iif(?3 IS NULL, json_remove(terms, '$.until'), json_set(terms, '$.until', ?3)) \
+                   terms = CASE WHEN NOT json_valid(terms) THEN terms WHEN ?3 IS NULL THEN json_remove(terms, '$.until') \
+                   ELSE json_set(terms, '$.until', ?3) END \
                    WHERE id = ?4 AND outcome IS NULL";
         let until = until.map(|until| until.to_string());
         let values = params![me.pid, me.start.cast_signed(), until, id];
@@ -364,6 +366,10 @@ mod tests {
         store.await_message("m2", me, None).unwrap();
         let m2 = store.message("m2").unwrap().unwrap();
         assert_eq!((&m2.terms["until"], m2.terms["when"].as_str()), (&Value::Null, Some("idle")));
+        // Damaged terms of one message keep no other from being found.
+        store.connection.execute("UPDATE messages SET terms = '{' WHERE id = 'm2'", []).unwrap();
+        assert_eq!(next(&store).as_deref(), Some("m2"));
+        store.await_message("m2", me, Some(at)).unwrap();
         assert_eq!(
             store.messages(Some("s"), 10).unwrap()[0].outcome,
             Some(delivered),

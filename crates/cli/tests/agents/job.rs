@@ -237,7 +237,7 @@ fn who_submits_may_be_killed() {
     wait.wait().unwrap();
     let done = lab.job_becomes(&job, "done");
     assert_eq!(done["result"], "Hello from the double.");
-    // Reading it does not record it: the courier does, a moment later.
+    // Reading it does not record it: the supervisor does, a moment later.
     eventually("its end is recorded", || lab.told_of_jobs().last().is_some_and(|s| s == "done"));
     // A short turn may end before any process saw it run.
     let told = lab.told_of_jobs();

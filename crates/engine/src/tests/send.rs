@@ -238,6 +238,38 @@ fn a_delivery_that_fails_is_tried_again() {
     });
 }
 
+/// Without its terms nobody knows what it waits for, and what it is guarded by. It does not block the next one.
+#[test]
+fn a_message_with_damaged_terms_fails() {
+    let damaged = [
+        serde_json::Value::Null,
+        serde_json::json!({ "when": "someday" }),
+        serde_json::json!({ "when": "idle", "guard": 7 }),
+    ];
+    for terms in damaged {
+        let world = World::new();
+        let placed = world.codex("web", "idle_fresh");
+        world.play_codex(&placed);
+        let old = dogwatch_store::NewMessage {
+            id: "old",
+            session: &placed.id,
+            text: "go on",
+            slash: false,
+            terms: &terms,
+            sender: dogwatch_core::record::ProcessIdent { pid: 0, start: 0 },
+            posted: Timestamp::now(),
+        };
+        world.store().post(&old).unwrap();
+        let outcome = send(&world, "second", SHORT).unwrap();
+        assert!(matches!(outcome, Outcome::Delivered { .. }), "{terms}: {outcome:?}");
+        let expected = [Input::Paste("second".into()), Input::Key("Enter".into())];
+        assert_eq!(keys(&world, &placed), expected, "{terms}");
+        let kept = world.store().message("old").unwrap().unwrap().outcome;
+        let Some(Outcome::Failed { because }) = &kept else { panic!("{terms}: {kept:?}") };
+        assert!(because.contains("terms are damaged"), "{because}");
+    }
+}
+
 #[test]
 fn the_very_same_message_is_not_sent_twice() {
     let world = World::supervised();

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::status::{self, Status};
 use dogwatch_core::terminal;
 use dogwatch_protocol::id::SessionId;
+use dogwatch_store::lock_file;
 use dogwatch_tmux::{Command, PaneId};
 
 use super::Watcher;
@@ -114,10 +116,11 @@ pub fn followed(context: &Context) -> Option<String> {
 }
 
 fn lock(path: &Path) -> Option<File> {
-    let mut options = File::options();
-    let file = options.create(true).truncate(false).write(true).open(path).logged("open a lock")?;
-    file.try_lock().ok()?;
-    Some(file)
+    match lock_file::try_lock(path) {
+        Ok(file) => Some(file),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+        Err(error) => Err(error).logged("take a lock"),
+    }
 }
 
 impl Watcher<'_> {

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use dogwatch_core::escalation::Action;
 use dogwatch_core::workflow::{Dated, Decision, Fact, Run, Standing};
-use dogwatch_store::{KeptRun, Settlement};
+use dogwatch_store::{KeptRun, Settlement, lock_file};
 use jiff::Timestamp;
 
 use super::Settings;
@@ -299,23 +299,20 @@ impl Loop<'_> {
 fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, Error> {
     let name = format!("run-{}", mark_of(project));
     let path: PathBuf = context.state.typing_lock(&name)?;
-    let open =
-        || OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-    let file = open().map_err(Error::io(format!("open {}", path.display())))?;
     let begun = Instant::now();
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
+        match lock_file::try_lock(&path) {
+            Ok(file) => return Ok(file),
+            Err(error) if error.kind() != ErrorKind::WouldBlock => {
+                return Err(Error::io(format!("lock {}", path.display()))(error));
+            }
             // The kernel does not notify when a lock is released.
-            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+            Err(_) if begun.elapsed() < patience => {
                 // sleep: the kernel has no wait for a lock with a time limit.
                 std::thread::sleep(Duration::from_millis(10));
             }
-            Err(TryLockError::WouldBlock) => {
+            Err(_) => {
                 return Err(WorkflowError::RunIsAttended { project: project.to_owned() }.into());
-            }
-            Err(TryLockError::Error(source)) => {
-                return Err(Error::io(format!("lock {}", path.display()))(source));
             }
         }
     }

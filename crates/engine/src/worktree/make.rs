@@ -9,7 +9,7 @@ use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::worktree::finish::Way;
 use dogwatch_core::worktree::names::{self, DEFAULT_FOLDER, Surroundings};
 use dogwatch_core::worktree::settings::hash;
-use dogwatch_store::{Worktree, WorktreeStage, tidy};
+use dogwatch_store::{Worktree, WorktreeStage, lock_file, tidy};
 
 use super::claim::{self, Found, Wanted};
 use super::repository::{self, Repository, is_tree_of};
@@ -61,9 +61,7 @@ pub fn lock(context: &Context, common: &Path) -> Result<Lock, Error> {
     let doing = || Error::io(format!("lock {}", common.display()));
     fs::create_dir_all(&folder).map_err(doing())?;
     let name = format!("git-{}", &hash(common.as_os_str().as_bytes())[..16]);
-    let file = File::options().create(true).append(true).open(folder.join(name)).map_err(doing())?;
-    file.lock().map_err(doing())?;
-    Ok(Lock(file))
+    Ok(Lock(lock_file::lock(&folder.join(name)).map_err(doing())?))
 }
 
 /// Decides branch and folder; changes nothing. `id` and `session` are the id and the name that the session

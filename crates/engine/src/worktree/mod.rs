@@ -15,6 +15,9 @@ pub mod take_back;
 pub mod trust;
 pub mod values;
 
+#[cfg(debug_assertions)]
+use std::sync::atomic::{AtomicU32, Ordering};
+
 pub use repository::{Listed, Repository};
 
 /// Lets tests kill the process at each step: `DOGWATCH_TEST_DIE_AT_STEP=7` at the seventh. Between two steps lies exactly one
@@ -22,14 +25,26 @@ pub use repository::{Listed, Repository};
 pub(crate) fn step() {
     #[cfg(debug_assertions)]
     {
-        use std::sync::atomic::{AtomicU32, Ordering};
         static STEPS: AtomicU32 = AtomicU32::new(0);
-        let now = STEPS.fetch_add(1, Ordering::Relaxed) + 1;
-        if std::env::var("DOGWATCH_TEST_DIE_AT_STEP").is_ok_and(|at| at == now.to_string()) {
-            let _ = rustix::process::kill_process(
-                rustix::process::getpid(),
-                rustix::process::Signal::KILL,
-            );
-        }
+        die_at("DOGWATCH_TEST_DIE_AT_STEP", &STEPS);
+    }
+}
+
+/// The same while a session is started. They are counted apart: a session that is registered and has no pane yet counts as living for
+/// a moment, so that the next call does not find things as if nothing had been.
+pub(crate) fn spawn_step() {
+    #[cfg(debug_assertions)]
+    {
+        static STEPS: AtomicU32 = AtomicU32::new(0);
+        die_at("DOGWATCH_TEST_DIE_AT_SPAWN_STEP", &STEPS);
+    }
+}
+
+#[cfg(debug_assertions)]
+fn die_at(variable: &str, steps: &AtomicU32) {
+    let now = steps.fetch_add(1, Ordering::Relaxed) + 1;
+    if std::env::var(variable).is_ok_and(|at| at == now.to_string()) {
+        let _ =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 }

@@ -3,12 +3,12 @@
 use dogwatch_protocol::event_data::Deleted;
 use std::fs;
 
-use dogwatch_base::log::LoggedIo as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::event::kind;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction};
 
-use crate::{Store, StoreError, callbacks, journal};
+use crate::{Store, StoreError, callbacks, journal, lock_file};
 
 /// Sessions removed in one transaction: short enough that a hook waits only a few milliseconds.
 const BATCH: usize = 100;
@@ -42,7 +42,10 @@ impl Store {
             self.transaction(|tx| batch.iter().try_for_each(|id| forget(tx, id)))?;
             for id in batch {
                 fs::remove_file(self.dir.news_of(id)).logged_unless_missing("remove a file");
-                let _ = self.dir.typing_lock(id).map(fs::remove_file);
+                // One that is held stays for the next `gc`. Whoever waits for it finds no session.
+                if let Some(lock) = self.dir.typing_lock(id).logged("name a lock") {
+                    lock_file::remove_unheld(&lock).logged("remove a lock");
+                }
             }
         }
         if !ids.is_empty() {

@@ -1,7 +1,6 @@
 mod worktrees;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -119,8 +118,7 @@ pub fn gc(
     collected.files = store.leftovers()?;
     if !dry_run {
         for file in &collected.files {
-            // What cannot be removed stays for the next time.
-            fs::remove_file(file).logged_unless_missing("remove a file");
+            store.remove_leftover(file);
         }
         for socket in &sockets {
             stale_sockets::remove(socket);

@@ -1,7 +1,7 @@
 //! Adds what is new to the index: transcripts from where they were left, and sessions that changed.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{File, Metadata};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::search::{self, Said, pieces};
 use dogwatch_core::topic::Topic;
 use dogwatch_core::transcript::Speaker;
-use dogwatch_store::{Addition, Doc, SearchIndex, SearchSource};
+use dogwatch_store::{Addition, Doc, SearchIndex, SearchSource, lock_file};
 use jiff::Timestamp;
 
 use super::sources::{Kind, Piece};
@@ -48,9 +48,11 @@ impl Progress {
 /// The right to add to the index; `None` while another process has it.
 pub(super) fn lock(context: &Context) -> Result<Option<File>, Error> {
     let path = SearchIndex::lock_path(&context.state);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-    let file = file.map_err(Error::io(format!("open {}", path.display())))?;
-    Ok(file.try_lock().is_ok().then_some(file))
+    match lock_file::try_lock(&path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(Error::io(format!("lock {}", path.display()))(error)),
+    }
 }
 
 /// Adds to the index.

@@ -88,6 +88,11 @@ impl InHand {
         if message.outcome.is_some() {
             return Ok(Done::Settled);
         }
+        if self.delivery.phase() == Phase::Before
+            && let Some(because) = queue::damage(&message)
+        {
+            return self.settle(reader, &Outcome::Failed { because });
+        }
         // Whoever waits for it may come and go, and says until when.
         let until = queue::terms(&message).until.filter(|_| message.sender != NOBODY);
         self.message.sender = message.sender;

@@ -31,7 +31,7 @@ use crate::error::{AgentError, SessionError};
 use crate::observe::arrival;
 use crate::observe::binaries::{self, Binary};
 use crate::observe::snapshot;
-use crate::worktree::step;
+use crate::worktree::spawn_step;
 use crate::{Context, Error, summon};
 
 /// How long the runner may take to say that the agent runs. Loaded machines are slow; a failure is
@@ -156,7 +156,7 @@ fn spawn_as(
     if let Some(reduced) = plan.reduced() {
         folder.write_reduced(&reduced).logged("note what an agent is started without");
     }
-    step();
+    spawn_step();
     let spawned = plan.carry_out(context, request, &limits, now, &mut store, &folder);
     if spawned
         .as_ref()
@@ -268,7 +268,7 @@ impl Plan {
     ) -> Result<Spawned, Error> {
         let placed = self.place(context, request, limits, now, store);
         let (name, pane) = placed.map_err(|error| give_up(folder, error))?;
-        step();
+        spawn_step();
         let started = confirm(folder, &name).map_err(|error| give_up(folder, error));
         let started = started.inspect_err(|error| {
             use SessionError::{LaunchFailed, NotStarted};
@@ -343,7 +343,7 @@ impl Plan {
         let mut refused = Vec::new();
         loop {
             let name = store.register(&new, wanted, &refused)??;
-            step();
+            spawn_step();
             match self.make_pane(context, request, &name) {
                 Ok((pane, server)) => {
                     // The runner notes its pane too, so a store that fails now (a full disk) loses nothing.
