@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use dogwatch_base::log::Logged as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_base::program;
 use dogwatch_protocol::id::SessionId;
 
@@ -104,8 +104,9 @@ fn has_work(watcher: &Watcher<'_>, desk: &Desk) -> bool {
 
 fn is_at(file: &File, path: &Path) -> bool {
     let identity = |about: std::fs::Metadata| (about.dev(), about.ino());
-    let there = std::fs::symlink_metadata(path).ok().map(identity);
-    there.is_some() && file.metadata().ok().map(identity) == there
+    let there = std::fs::symlink_metadata(path).logged_unless_missing("look at a file");
+    let ours = file.metadata().logged("look at a file");
+    there.is_some() && ours.map(identity) == there.map(identity)
 }
 
 /// Our own program's file, to notice when an upgrade replaces it.
@@ -121,7 +122,7 @@ impl Program {
 
     fn now() -> Option<(u64, u64)> {
         let path = program::own_path().logged("find our own program")?;
-        let about = std::fs::metadata(path).ok()?;
+        let about = std::fs::metadata(path).logged_unless_missing("look at a file")?;
         Some((about.dev(), about.ino()))
     }
 

@@ -8,6 +8,7 @@
 //!
 //! The verdicts come from [`crate::observe::status`] and the same evidence as without a watcher.
 
+mod acting;
 mod focus;
 pub mod labels;
 pub(crate) mod line;
@@ -16,7 +17,6 @@ mod pace;
 mod watched;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,7 +29,6 @@ use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::actions::job;
 use crate::observe::changes::{Changes, Interest, Waker};
 use crate::observe::details::Details;
 use crate::observe::evidence::Memory;
@@ -133,14 +132,6 @@ impl<'c> Watcher<'c> {
         Ok(watcher)
     }
 
-    /// The supervisor's own: of all sessions. It records the progress of jobs and notifies of what it sees, and every look ends a wait.
-    pub(crate) fn acting(context: &'c Context) -> Result<Self, Error> {
-        let mut watcher = Self::watching(context, &[])?;
-        watcher.notifier = Some(Notifier::start(context));
-        watcher.listen();
-        Ok(watcher)
-    }
-
     fn watching(context: &'c Context, targets: &[String]) -> Result<Self, Error> {
         let mut reader = StatusReader::new(context)?;
         let now = Timestamp::now();
@@ -200,32 +191,6 @@ impl<'c> Watcher<'c> {
     /// Sessions that were judged again or are gone since the last call, whether their status changed or not.
     pub fn take_touched(&mut self) -> BTreeSet<SessionId> {
         std::mem::take(&mut self.touched)
-    }
-
-    /// Reader and statuses, for the supervisor's decisions.
-    pub(crate) fn parts(
-        &mut self,
-    ) -> (&mut StatusReader<'c>, impl Fn(&str) -> Option<SessionStatus>) {
-        let Self { reader, watched, .. } = self;
-        let judged = |id: &str| watched.get(id).map(|one: &Watched| one.status.clone());
-        (reader, judged)
-    }
-
-    /// Has a session looked at then, if nothing tells of it before.
-    pub(crate) fn look_at(&mut self, session: &str, at: Instant) {
-        if let Some(watched) = self.watched.get_mut(session) {
-            watched.look_at(at);
-        }
-    }
-
-    /// Sessions whose screen is looked at as soon as it moves.
-    pub(crate) fn attend_to(&mut self, sessions: BTreeSet<SessionId>) {
-        self.attended = sessions;
-    }
-
-    /// Whether all that people are to be told has been told, as far as it is due soon.
-    pub(crate) fn has_told_all(&self) -> bool {
-        self.notifier.as_ref().is_none_or(Notifier::is_at_rest)
     }
 
     /// From now on a change of a detail, such as the current task or a label, ends a wait as well; see [`Watcher::take_touched`].
@@ -480,24 +445,6 @@ impl<'c> Watcher<'c> {
             self.listen();
         }
         Ok(changes)
-    }
-
-    /// Records the progress of these sessions' jobs. An error here must not stop the watcher.
-    fn settle_jobs(&mut self, statuses: &[SessionStatus]) {
-        let over = job::settle_of(self.context, &mut self.reader, statuses)
-            .logged("settle jobs")
-            .unwrap_or_default();
-        if !over.is_empty() {
-            let context = self.context.clone();
-            let over = Arc::new(over);
-            let ended = Arc::clone(&over);
-            // On a thread: a notification can take long.
-            let tell = move || job::tell_of(&context, &ended);
-            if thread::Builder::new().name("notify".to_owned()).spawn(tell).is_err() {
-                // No thread: send it here.
-                job::tell_of(self.context, &over);
-            }
-        }
     }
 
     /// The session's current record; `None` if it is gone.

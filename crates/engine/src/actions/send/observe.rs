@@ -68,7 +68,9 @@ impl Looking {
                 &judged.seen.life.reason,
             ),
             input,
-            taken: proof.and_then(|_| self.taken(message, context, reader, judged)).unwrap_or_default(),
+            taken: proof
+                .and_then(|_| self.taken(message, context, reader, judged))
+                .unwrap_or_default(),
             proof,
             is_shown: is_shown && self.staged.is_some(),
             is_unread: self.staged.is_some() && unread_input::has_any(&judged.seen),

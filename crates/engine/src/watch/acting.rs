@@ -1,0 +1,70 @@
+//! What only the supervisor's own watcher does: it records what it sees, and people are notified of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_protocol::id::SessionId;
+
+use super::Watcher;
+use super::notifier::Notifier;
+use super::watched::Watched;
+use crate::actions::job;
+use crate::observe::status::{SessionStatus, StatusReader};
+use crate::{Context, Error};
+
+impl<'c> Watcher<'c> {
+    /// The supervisor's own: of all sessions. It records the progress of jobs and notifies of what it sees, and every look ends a wait.
+    pub(crate) fn acting(context: &'c Context) -> Result<Self, Error> {
+        let mut watcher = Self::watching(context, &[])?;
+        watcher.notifier = Some(Notifier::start(context));
+        watcher.listen();
+        Ok(watcher)
+    }
+
+    /// Reader and statuses, for the supervisor's decisions.
+    pub(crate) fn parts(
+        &mut self,
+    ) -> (&mut StatusReader<'c>, impl Fn(&str) -> Option<SessionStatus>) {
+        let Self { reader, watched, .. } = self;
+        let judged = |id: &str| watched.get(id).map(|one: &Watched| one.status.clone());
+        (reader, judged)
+    }
+
+    /// Has a session looked at then, if nothing tells of it before.
+    pub(crate) fn look_at(&mut self, session: &str, at: Instant) {
+        if let Some(watched) = self.watched.get_mut(session) {
+            watched.look_at(at);
+        }
+    }
+
+    /// Sessions whose screen is looked at as soon as it moves.
+    pub(crate) fn attend_to(&mut self, sessions: BTreeSet<SessionId>) {
+        self.attended = sessions;
+    }
+
+    /// Whether all that people are to be told has been told, as far as it is due soon.
+    pub(crate) fn has_told_all(&self) -> bool {
+        self.notifier.as_ref().is_none_or(Notifier::is_at_rest)
+    }
+
+    /// Records the progress of these sessions' jobs. An error here must not stop the watcher.
+    pub(super) fn settle_jobs(&mut self, statuses: &[SessionStatus]) {
+        let over = job::settle_of(self.context, &mut self.reader, statuses)
+            .logged("settle jobs")
+            .unwrap_or_default();
+        if !over.is_empty() {
+            let context = self.context.clone();
+            let over = Arc::new(over);
+            let ended = Arc::clone(&over);
+            // On a thread: a notification can take long.
+            let tell = move || job::tell_of(&context, &ended);
+            if thread::Builder::new().name("notify".to_owned()).spawn(tell).is_err() {
+                // No thread: send it here.
+                job::tell_of(self.context, &over);
+            }
+        }
+    }
+}
