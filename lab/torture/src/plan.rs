@@ -226,7 +226,9 @@ impl Round {
         let mut acts: Vec<Act> = (0..dice.between(5, 9)).map(|_| draw_act(&mut dice)).collect();
         if fault == Fault::DyingAgents {
             // A command that is killed may end an old tmux server (tmux/tmux#4980); here nothing else may.
-            acts.iter_mut().for_each(|act| act.cut_us = None);
+            for act in &mut acts {
+                act.cut_us = None;
+            }
         }
         Self {
             fault,
