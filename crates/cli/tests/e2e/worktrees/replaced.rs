@@ -13,6 +13,8 @@ use super::{InTree, Repo, git, write};
 fn at_work() -> (Repo, InTree) {
     let repo = Repo::at("project");
     let tree = repo.worked("x", "x", "x\n");
+    // The checkout is clean.
+    repo.write(".git/info/exclude", "mine/\n");
     repo.write("mine/draft", "d\n");
     (repo, tree)
 }
