@@ -139,19 +139,19 @@ impl Call {
         match &about {
             Some(about) if about.is_prompt => {
                 let held = budget_of(about, self.state_dir.clone());
-                if let Some(reason) = &held {
-                    answer(&HeldPrompt { decision: "block", reason: reason.clone() });
-                }
-                keep(if held.is_some() { Stage::Held } else { Stage::Final });
+                let held =
+                    held.is_some_and(|reason| answer(&HeldPrompt { decision: "block", reason }));
+                keep(if held { Stage::Held } else { Stage::Final });
                 return;
             }
             Some(about) => {
                 // As long as this call runs the agent is not done: that the turn is over is said last.
                 let rest = self.after_a_turn(about.clone());
-                rest.recv_timeout(BEFORE_AN_END).logged("look after the end of a turn");
+                let is_done = rest.recv_timeout(BEFORE_AN_END).is_ok();
                 keep(Stage::Final);
-                // Its sender is gone when it is done.
-                rest.recv().logged("look after the end of a turn");
+                if !is_done {
+                    rest.recv().logged("look after the end of a turn");
+                }
                 return;
             }
             None => {}
@@ -164,13 +164,13 @@ impl Call {
         });
         let Some((given, context)) = given.flatten() else {
             keep(Stage::Final);
-            if let Some(held) = self.held_by_a_collision(payload) {
-                answer(&held);
-            }
+            let _said = self.held_by_a_collision(payload).is_some_and(|held| answer(&held));
             return;
         };
         // Recorded is what was said, not what was meant to be: this call may end at any moment.
-        answer(&given.output);
+        if !answer(&given.output) {
+            return keep(Stage::Final);
+        }
         keep(Stage::Answered);
         rules::record(&context, &session, &given, now).logged("record a rule's answer");
     }
@@ -186,7 +186,7 @@ impl Call {
         }
         let config = environment::claude_config();
         let now = environment::local_time();
-        say(&statusline::line(config.as_deref(), &payload.text, &now));
+        let _said = say(&statusline::line(config.as_deref(), &payload.text, &now));
     }
 
     /// What is due when a turn has ended: budgets, and what it changed in a worktree of its own. Sends a word when that is done.
@@ -227,16 +227,15 @@ fn note_what_changed(state_dir: Option<PathBuf>) {
     }
 }
 
-/// Answers the agent.
-fn answer(answer: &impl Serialize) {
-    if let Some(bytes) = serde_json::to_vec(answer).logged("write JSON") {
-        say(&bytes);
-    }
+/// Answers the agent; whether it could be.
+fn answer(answer: &impl Serialize) -> bool {
+    serde_json::to_vec(answer).logged("write JSON").is_some_and(|bytes| say(&bytes))
 }
 
 /// What cannot be printed is no reason to fail.
-fn say(bytes: &[u8]) {
-    io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()).logged("answer an agent");
+fn say(bytes: &[u8]) -> bool {
+    let said = io::stdout().write_all(bytes).and_then(|()| io::stdout().flush());
+    said.logged("answer an agent").is_some()
 }
 
 /// Checks the user's budgets, if there are any; why they hold the session's prompts, if they do.

@@ -120,14 +120,17 @@ fn what_rules_are_asked_about_is_stored_before_they_are() {
     let rule = "[[rule]]\nanswer = \"allow\"\ncommand = \"make *\"\n";
     std::fs::write(folder.join("config.toml"), rule).unwrap();
     let session = env.spawn_script("x", "exec sleep 300");
-    let asks = |command: &str| {
-        let payload = serde_json::json!({
+    let payload = |command: &str| {
+        serde_json::json!({
             "hook_event_name": "PermissionRequest", "cwd": env.work(), "tool_name": "Bash",
             "tool_input": { "command": command },
-        });
+        })
+    };
+    let asks = |command: &str| {
         let mut hook = env.command(&["hook", "claude"]);
         hook.env("DOGWATCH_SESSION", &session.id);
-        let output = env.run_with_input(&mut hook, payload.to_string().as_bytes()).success();
+        let output =
+            env.run_with_input(&mut hook, payload(command).to_string().as_bytes()).success();
         String::from_utf8(output.stdout).unwrap()
     };
     let is_allowed = |said: &str| said.contains(r#""behavior":"allow""#);
@@ -160,9 +163,14 @@ fn what_rules_are_asked_about_is_stored_before_they_are() {
         let expected = [asked, asked, asked, answered, answered, "PermissionRequest"];
         if events == expected { Ok(()) } else { Err(format!("{events:?}")) }
     });
+    // What the agent does not get was not given.
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let payload = payload("make lost").to_string();
+    let mut unheard = env.command(&["hook", "claude", &payload]);
+    unheard.env("DOGWATCH_SESSION", &session.id).stdout(full);
+    assert!(unheard.status().unwrap().success());
     let log = env.dogwatch(&["events", "--kind", "rules_answered", "--json"]).success().text();
-    let asks = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
-    assert!(log.lines().any(|line| asks(line)["data"]["asks"] == "make all"), "{log}");
+    assert!(log.contains("make all") && !log.contains("make lost"), "{log}");
 }
 
 /// Budgets and collisions are looked at first: whoever hears of the end of a turn may type at once.

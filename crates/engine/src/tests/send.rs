@@ -46,7 +46,7 @@ fn text_then_enter_then_proof() {
 #[test]
 fn an_agent_that_dies_is_sent_nothing_and_its_server_lives() {
     for version in ["3.3a", "3.4", "3.7c"] {
-        let world = World::new();
+        let world = World::supervised();
         world.fake.set_version(version);
         let placed = world.codex("web", "idle_fresh");
         world.fake.die_at("load-buffer", placed.pane);
