@@ -383,7 +383,7 @@ fn a_pipe_that_stays_open_is_not_waited_for() {
         stdin.write_all(payload).unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let gone = std::thread::spawn(move || child.wait().unwrap());
-        dogwatch_testkit::eventually("it ends", || gone.is_finished());
+        eventually("it ends", || gone.is_finished());
         assert!(gone.join().unwrap().success(), "{pid}");
         drop(stdin);
         assert_eq!(kept(&env, "s").pop().unwrap().1, event);

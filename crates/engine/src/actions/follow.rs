@@ -1,6 +1,6 @@
 //! From statuses to notifications: writes down what people want to know, and sends what is due.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
@@ -29,7 +29,7 @@ fn add_all(
     store: &mut Store,
     rules: &Rules,
     statuses: &[SessionStatus],
-    told: &mut HashSet<u64>,
+    told: &mut BTreeSet<u64>,
 ) {
     for (one, event) in events(statuses) {
         if event.occasion == Occasion::Done && is_of_before(context, store, one) {
@@ -89,7 +89,7 @@ fn news<'a>(one: &SessionStatus, event: &'a StatusEvent, hold: Duration) -> News
 pub fn write_down(
     context: &Context,
     statuses: &[SessionStatus],
-    told: &mut HashSet<u64>,
+    told: &mut BTreeSet<u64>,
 ) -> Result<(), Error> {
     let rules = Rules::read(context)?;
     let opened = context.store();

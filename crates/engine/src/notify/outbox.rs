@@ -3,7 +3,7 @@
 //! The database decides which process sends: an event is written once, and a delivery is taken by one process. Everybody who has
 //! something to tell also sends what others left behind: a channel that failed, a process that was killed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
@@ -150,7 +150,7 @@ pub fn add(
     store: &mut Store,
     rules: &Rules,
     news: &News<'_>,
-    told: &mut HashSet<u64>,
+    told: &mut BTreeSet<u64>,
 ) {
     let now = Timestamp::now();
     let planned = rules.plan(&news.facts, now);
@@ -163,7 +163,7 @@ pub fn add(
 }
 
 /// Sends what cannot be written down, unless it was sent so before.
-pub fn send_once(context: &Context, rules: &Rules, news: &News<'_>, told: &mut HashSet<u64>) {
+pub fn send_once(context: &Context, rules: &Rules, news: &News<'_>, told: &mut BTreeSet<u64>) {
     let number = number_of(news);
     if !told.contains(&number) && send_untracked(context, rules, news).is_some() {
         told.insert(number);

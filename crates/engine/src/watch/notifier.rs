@@ -1,6 +1,6 @@
 //! Notifies people of what the supervisor sees: on a thread, since a channel may take long.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -82,7 +82,7 @@ fn write(
     open: &AtomicUsize,
 ) {
     // What was sent without being written down, as on a full disk: it is not sent again.
-    let mut told = HashSet::new();
+    let mut told = BTreeSet::new();
     for found in received {
         if !found.is_empty() {
             follow::write_down(context, &found, &mut told).logged("write down a notification");

@@ -184,12 +184,11 @@ fn go_on(
     until: Option<Timestamp>,
 ) -> Result<Receipt, Error> {
     let terms = queue::terms(&message);
-    let (message, outcome) = match message.outcome.clone() {
-        Some(outcome) => (message, outcome),
-        None => {
-            reader.store.await_message(&message.id, processes::myself()?, until)?;
-            wait::outcome(context, reader, &message.session, &message.id, until)?
-        }
+    let (message, outcome) = if let Some(outcome) = message.outcome.clone() {
+        (message, outcome)
+    } else {
+        reader.store.await_message(&message.id, processes::myself()?, until)?;
+        wait::outcome(context, reader, &message.session, &message.id, until)?
     };
     Ok(Receipt { name, message, outcome, terms })
 }
