@@ -41,8 +41,11 @@ fn dead(tmux: &PrivateTmux) -> PaneId {
 /// Its process lives and has closed the terminal: what tmux sees between the end of a process and its exit status.
 fn closed(tmux: &PrivateTmux) -> PaneId {
     let there = tmux.path().join("closed");
-    let script =
-        format!("exec </dev/null >/dev/null 2>&1; : > '{}'; exec sleep 300", there.display());
+    // tmux closes its side, and the kernel hangs up.
+    let script = format!(
+        "trap '' HUP; exec </dev/null >/dev/null 2>&1; : > '{}'; exec sleep 20",
+        there.display()
+    );
     let pane = shell(tmux, "closed", &script);
     eventually("closed", || there.exists());
     // 3.7 calls it dead only when it has the exit status, too, so there is nothing to wait for.
