@@ -63,6 +63,8 @@ fn a_session_is_killed_by_its_name() {
     // A new one by the form.
     env.add_profile("helper", "", "echo at your service; exec sleep 300");
     terminal.keys(&["q"]);
+    // What is typed before the shell is back is lost.
+    terminal.is_restored();
     terminal.run(&format!("clear; {}", dogwatch()));
     terminal.selects("two");
     terminal.write("n");
