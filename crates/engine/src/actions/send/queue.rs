@@ -1,10 +1,10 @@
 //! What goes with a message, and the right to type into a session.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io;
 
 use dogwatch_core::delivery::When;
-use dogwatch_store::Message;
+use dogwatch_store::{Message, lock_file};
 
 use super::Terms;
 use crate::{Context, Error};
@@ -26,13 +26,9 @@ pub(super) fn damage(message: &Message) -> Option<String> {
 /// The right to type into a session; `None` while another process has it.
 pub fn lock(context: &Context, session: &str) -> Result<Option<File>, Error> {
     let path = context.state.typing_lock(session)?;
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-    let file = file.map_err(Error::io(format!("open {}", path.display())))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => {
-            Err(Error::io(format!("lock {}", path.display()))(error))
-        }
+    match lock_file::try_lock(&path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(Error::io(format!("lock {}", path.display()))(error)),
     }
 }
