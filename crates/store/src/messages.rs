@@ -125,11 +125,12 @@ impl Store {
         self.transaction(|tx| tx.execute(sql, params![because, id]).map(drop))
     }
 
-    /// From now on no process waits for this message; it stays queued.
-    pub fn leave(&mut self, id: &str) -> Result<(), StoreError> {
-        let sql =
-            "UPDATE messages SET sender_pid = 0, sender_start = 0 WHERE id = ? AND outcome IS NULL";
-        self.transaction(|tx| tx.execute(sql, [id]).map(drop))
+    /// From now on this process does not wait for this message any more; it stays queued.
+    pub fn leave(&mut self, id: &str, sender: ProcessIdent) -> Result<(), StoreError> {
+        let sql = "UPDATE messages SET sender_pid = 0, sender_start = 0 \
+                   WHERE id = ? AND outcome IS NULL AND sender_pid = ? AND sender_start = ?";
+        let values = params![id, sender.pid, sender.start.cast_signed()];
+        self.transaction(|tx| tx.execute(sql, values).map(drop))
     }
 
     /// This process waits for the message, unless it is settled, and does so until then.
@@ -160,7 +161,7 @@ impl Store {
         let seen = serde_json::to_string(seen).logged("write JSON");
         self.transaction(|tx| {
             tx.execute(
-                "UPDATE messages SET phase = ?, heard = ?, staged = ?, seen = ? WHERE id = ? AND outcome IS NULL",
+                "UPDATE messages SET phase = ?, heard = ?, staged = ?, seen = ? WHERE id = ? AND outcome IS NULL AND staged IS NULL",
                 params![word(Phase::Staged), heard.0, at.as_millisecond(), seen, id],
             )
             .map(|changed| changed == 1)
@@ -205,6 +206,23 @@ impl Store {
         let outcome = Outcome::Failed { because: because.to_owned() };
         for id in ids {
             self.settle_if("outcome IS NULL AND staged IS NULL", &id, &outcome, at)?;
+        }
+        Ok(())
+    }
+
+    /// Settles all messages to a session, also those that are in its input box: nobody can see any more what came of them.
+    pub fn settle_all(
+        &mut self,
+        session: &str,
+        because: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT id FROM messages WHERE session = ? AND outcome IS NULL";
+        let ids: Vec<String> = self
+            .read(|c| c.prepare_cached(sql)?.query_map([session], |row| row.get(0))?.collect())?;
+        let outcome = Outcome::Failed { because: because.to_owned() };
+        for id in ids {
+            self.settle_if("outcome IS NULL", &id, &outcome, at)?;
         }
         Ok(())
     }
@@ -357,7 +375,9 @@ mod tests {
         let m3 = store.message("m3").unwrap().unwrap();
         assert_eq!((m3.staged, m3.outcome.map(|o| o.as_str())), (None, Some("refused")));
         store.hold("m2", "it is working").unwrap();
-        store.leave("m2").unwrap();
+        store.leave("m2", ProcessIdent { pid: 8, start: 1 }).unwrap();
+        assert_eq!(store.message("m2").unwrap().unwrap().sender, me, "another waits for it");
+        store.leave("m2", me).unwrap();
         let m2 = store.message("m2").unwrap().unwrap();
         assert_eq!((m2.sender, m2.held.as_deref()), (NOBODY, Some("it is working")));
         store.await_message("m2", me, Some(at)).unwrap();

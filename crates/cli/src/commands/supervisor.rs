@@ -81,6 +81,10 @@ fn serve(context: &Context) -> Result<u8, Error> {
     // No terminal of those who started it, and none of its signals. Started by hand it may lead a group, and stays there.
     rustix::process::setsid().logged("leave the terminal");
     let lock = io::stdin().as_fd().try_clone_to_owned().logged("take the lock over");
+    // What this process starts must not have the lock: it would hold it when we are gone.
+    let nothing = File::open("/dev/null").map_err(Error::io("open /dev/null"))?;
+    rustix::stdio::dup2_stdin(&nothing)
+        .map_err(|error| Error::io("leave the lock")(error.into()))?;
     match supervisor::serve(context, lock.map(File::from), interrupt::flag)? {
         End::Replaced(lock) => {
             let mut next =

@@ -48,6 +48,14 @@ impl<'l> Top<'l> {
             if screen.contains(text) { Ok(()) } else { Err(format!("\n{screen}")) }
         });
     }
+
+    #[track_caller]
+    fn hides(&self, text: &str) {
+        eventually_or(&format!("it no longer shows {text:?}"), || {
+            let screen = self.screen();
+            if screen.contains(text) { Err(format!("\n{screen}")) } else { Ok(()) }
+        });
+    }
 }
 
 fn has_permission(lab: &Lab) -> bool {
@@ -101,6 +109,8 @@ fn a_permission_prompt_is_answered(agent: Agent) {
     top.shows("> hello there,");
     top.shows("on two lines");
     top.keys(&["Escape"]);
+    // A key that came together with the Esc would be one with Alt.
+    top.hides("─ conversation ─");
     // The receipt stays, and so does a job.
     top.keys(&["M"]);
     top.shows("RECEIPT");

@@ -2,8 +2,10 @@
 //! between, dies.
 
 use std::fs;
+use std::process::Stdio;
 
-use dogwatch_testkit::{TestEnv, dogwatch, eventually};
+use dogwatch_testkit::{TestEnv, dogwatch, eventually, process, wait_until};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// The picture of an agent at its prompt, with an empty box.
@@ -167,6 +169,30 @@ fn an_agent_that_dies_of_a_message() {
     assert!(receipt["because"].as_str().unwrap().contains("ended"), "{receipt:#}");
     let again = env.dogwatch(&["send", "a", "anybody there?", "--json"]).code(1).json();
     assert!(again["because"].as_str().unwrap().contains("ended"), "{again:#}");
+}
+
+/// Supervisors die while the text is in the box: the last one goes on, and nothing is pasted twice.
+#[test]
+fn supervisors_that_are_killed_lose_and_repeat_nothing() {
+    let env = TestEnv::new();
+    agent(&env, "echo = { late = '3s' }", "");
+    let mut sender =
+        env.command(&["send", "a", "once and only once", "--timeout", "60s", "--json"]);
+    let sender = sender.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("it is in the box", || {
+        let listed = env.dogwatch(&["messages", "a", "--json"]).success().json();
+        listed["messages"][0]["staged"].is_string()
+    });
+    let mut killed = Vec::new();
+    for _ in 0..4 {
+        let next = || env.supervisor().filter(|pid| !killed.contains(pid));
+        let pid = wait_until("the next one serves", next);
+        process::signal(pid, Signal::KILL);
+        killed.push(pid);
+    }
+    let receipt = env.ended(sender).success().json();
+    assert_eq!(receipt["outcome"], "delivered", "{receipt:#}");
+    assert_eq!(received(&env, "once and only once").0, 1);
 }
 
 #[test]

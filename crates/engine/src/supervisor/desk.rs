@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use crate::actions::send::deliver::{Done, InHand};
 use crate::actions::{callback, job, limits, looping, send};
+use crate::observe::messages::not_delivered;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::unmanaged;
 use crate::watch::Watcher;
@@ -19,6 +20,8 @@ const OPEN: Duration = Duration::from_secs(3);
 /// The same where only a limit may come. Also how soon a clock that was set, or a machine that slept, is noticed: the kernel counts no time
 /// while it sleeps.
 const LIMITED: Duration = Duration::from_secs(30);
+/// No session is looked at more often because somebody's patience is over.
+const LEAST: Duration = Duration::from_millis(50);
 /// Callbacks that happen close together are one message: how often it is looked whether it is time.
 const CALLBACKS: Duration = Duration::from_millis(500);
 /// After a failure, such as a database that is locked: the same session is not tried again before, and later each time.
@@ -34,6 +37,8 @@ pub(super) struct Desk {
     /// Sessions that wait to be told of work that they gave away.
     subscribers: BTreeSet<SessionId>,
     callbacks_due: Option<Instant>,
+    /// When all sessions with something open were last looked at.
+    looked: Option<Instant>,
     has_open: bool,
 }
 
@@ -69,7 +74,9 @@ impl Desk {
     ) {
         for id in sessions {
             let now = Instant::now();
-            if self.failing.get(id).is_some_and(|failing| failing.until > now) {
+            if let Some(failing) = self.failing.get(id).filter(|failing| failing.until > now) {
+                // What woke us is looked at then.
+                watcher.look_at(id, failing.until);
                 continue;
             }
             let attended = match watcher.status(id).cloned() {
@@ -85,6 +92,8 @@ impl Desk {
                 }
                 Err(error) => {
                     Err::<(), _>(error).logged("serve a session");
+                    // How far it had come is in its row, and not all that was decided was done.
+                    self.in_hand.remove(id);
                     let before = self.failing.get(id).map_or(LEAST_PAUSE, |one| one.pause * 2);
                     let pause = before.min(LONGEST_PAUSE);
                     self.failing.insert(id.clone(), Failing { until: now + pause, pause });
@@ -106,9 +115,11 @@ impl Desk {
         context: &Context,
         watcher: &mut Watcher<'_>,
     ) -> Result<(), Error> {
-        for id in self.list_open(context, watcher)? {
-            if !self.in_hand.contains_key(&id) {
-                watcher.look_at(&id, Instant::now());
+        let here = self.list_open(context, watcher)?;
+        if self.looked.is_none_or(|at| at.elapsed() >= OPEN) {
+            self.looked = Some(Instant::now());
+            for id in here.iter().filter(|id| !self.in_hand.contains_key(*id)) {
+                watcher.look_at(id, Instant::now());
             }
         }
         if !self.subscribers.is_empty() && self.callbacks_due.is_none() {
@@ -143,18 +154,39 @@ impl Desk {
             .iter()
             .map(|id| SessionId::from(id.as_str()))
             .chain(jobs.iter().map(|one| one.session.clone()))
-            .chain(limits.iter().map(|one| one.session.clone()))
             .filter(|id| is_here(id))
             .collect();
+        let is_lost = |id: &SessionId| {
+            let origin = id.origin();
+            !is_here(id) && !origin.is_managed() && !unmanaged::lives(origin)
+        };
+        let lost: Vec<SessionId> = awaited
+            .iter()
+            .map(|id| SessionId::from(id.as_str()))
+            .chain(self.in_hand.keys().cloned())
+            .filter(is_lost)
+            .collect();
+        let is_watched: BTreeSet<String> =
+            awaited.iter().filter(|id| judged(id).is_some()).cloned().collect();
         self.has_open = !here.is_empty()
+            || limits.iter().any(|one| is_here(&one.session))
             || self.subscribers.iter().any(|id| is_here(id))
             || left_messages
             || !left_jobs.is_empty();
+        for id in &lost {
+            // Its own end proves a command that ends the agent.
+            if let Some(one) = self.in_hand.remove(id) {
+                one.gone(reader)?;
+            }
+            let because = not_delivered("its process is gone");
+            reader.store.settle_all(id, &because, Timestamp::now())?;
+            context.state.tell_news(id);
+        }
         for id in &left_jobs {
-            job::settle_open(context, reader, id)?;
+            job::settle_open(context, reader, id).logged("settle a job");
         }
         if left_messages {
-            send::settle_left(context)?;
+            send::settle_left(context, &|id| is_watched.contains(id))?;
         }
         Ok(here)
     }
@@ -220,11 +252,11 @@ impl Desk {
                 }
                 let until = one.until().map(|until| until.duration_since(Timestamp::now()));
                 let until = until.map(|left| Duration::try_from(left).unwrap_or_default());
-                Ok(Some(until.map_or(within, |until| until.min(within))))
+                Ok(Some(until.map_or(within, |until| until.max(LEAST).min(within))))
             }
             Done::Left { because } => {
                 reader.store.hold(&message, &because)?;
-                reader.store.leave(&message)?;
+                reader.store.leave(&message, one.sender())?;
                 self.held.insert(id.clone(), because);
                 context.state.tell_news(id);
                 Ok(Some(OPEN))
@@ -238,10 +270,14 @@ impl Desk {
         watcher: &mut Watcher<'_>,
         id: &SessionId,
     ) -> Result<Option<Duration>, Error> {
-        let Some(one) = self.in_hand.remove(id) else { return Ok(None) };
         let origin = id.origin();
-        if !origin.is_managed() && !unmanaged::lives(origin) {
-            one.gone(watcher.parts().0)?;
+        // A pane is gone before its process is: what comes of the message is seen when that has ended.
+        if origin.is_managed() || !unmanaged::lives(origin) {
+            let one = self.in_hand.remove(id);
+            self.held.remove(id);
+            if let Some(one) = one.filter(|_| !origin.is_managed()) {
+                one.gone(watcher.parts().0)?;
+            }
         }
         Ok(None)
     }

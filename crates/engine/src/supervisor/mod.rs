@@ -33,6 +33,9 @@ const ROUND: Duration = Duration::from_secs(1);
 /// How long after the last session it stays: scripts start one session after the other.
 const LINGER: Duration = Duration::from_secs(3);
 
+/// How long an upgrade waits for notifications that are being sent.
+const UNTOLD: Duration = Duration::from_secs(15);
+
 /// Why a supervisor ended.
 #[derive(Debug)]
 pub enum End {
@@ -53,6 +56,7 @@ pub fn serve(
     lock: Option<File>,
     stop: impl FnOnce(Waker) -> Result<Arc<AtomicBool>, Error>,
 ) -> Result<End, Error> {
+    let program = Program::of_own();
     let path = context.state.supervisor_lock(&context.socket)?;
     let failed = || Error::io(format!("lock {}", path.display()));
     let lock = match lock.filter(|lock| is_at(lock, &path)) {
@@ -66,10 +70,9 @@ pub fn serve(
     serving::write(&lock, context).logged("write who serves");
     let mut watcher = Watcher::acting(context)?;
     let stop = stop(watcher.waker())?;
-    let program = Program::of_own();
     let mut desk = Desk::default();
     let mut used = Instant::now();
-    let mut round = None;
+    let (mut round, mut replaced) = (None, None);
     loop {
         let at_most = desk.next_due(ROUND);
         watcher.next(at_most, &stop)?;
@@ -82,9 +85,13 @@ pub fn serve(
             continue;
         }
         round = Some(Instant::now());
-        desk.look_around(context, &mut watcher)?;
+        // Trouble with one session or row is no reason to leave all others.
+        desk.look_around(context, &mut watcher).logged("look for what is open");
         if program.was_replaced() && !desk.has_hands_on() {
-            return Ok(End::Replaced(lock));
+            let since = *replaced.get_or_insert_with(Instant::now);
+            if watcher.has_told_all() || since.elapsed() > UNTOLD {
+                return Ok(End::Replaced(lock));
+            }
         }
         if has_work(&watcher, &desk) || summon::has_clients(context) {
             used = Instant::now();
@@ -117,7 +124,9 @@ struct Program {
 
 impl Program {
     fn of_own() -> Self {
-        Self { at_start: Self::now() }
+        // The file that runs, also if it was replaced a moment ago.
+        let running = std::fs::metadata("/proc/self/exe").logged_unless_missing("look at a file");
+        Self { at_start: running.map(|about| (about.dev(), about.ino())).or_else(Self::now) }
     }
 
     fn now() -> Option<(u64, u64)> {

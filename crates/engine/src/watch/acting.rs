@@ -1,8 +1,6 @@
 //! What only the supervisor's own watcher does: it records what it sees, and people are notified of it.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::thread;
 use std::time::Instant;
 
 use dogwatch_base::log::Logged as _;
@@ -50,21 +48,12 @@ impl<'c> Watcher<'c> {
         self.notifier.as_ref().is_none_or(Notifier::is_at_rest)
     }
 
-    /// Records the progress of these sessions' jobs. An error here must not stop the watcher.
+    /// Records the progress of these sessions' jobs, and has people notified of their ends, which are written down with them. An error
+    /// here must not stop the watcher.
     pub(super) fn settle_jobs(&mut self, statuses: &[SessionStatus]) {
-        let over = job::settle_of(self.context, &mut self.reader, statuses)
-            .logged("settle jobs")
-            .unwrap_or_default();
-        if !over.is_empty() {
-            let context = self.context.clone();
-            let over = Arc::new(over);
-            let ended = Arc::clone(&over);
-            // On a thread: a notification can take long.
-            let tell = move || job::tell_of(&context, &ended);
-            if thread::Builder::new().name("notify".to_owned()).spawn(tell).is_err() {
-                // No thread: send it here.
-                job::tell_of(self.context, &over);
-            }
+        let over = job::settle_of(self.context, &mut self.reader, statuses).logged("settle jobs");
+        if over.is_some_and(|over| !over.is_empty()) {
+            self.notifier.iter().for_each(Notifier::flush);
         }
     }
 }

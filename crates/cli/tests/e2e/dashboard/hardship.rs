@@ -123,6 +123,8 @@ fn a_server_that_goes_and_comes_back() {
     terminal.write("/two");
     terminal.shows("hello again");
     terminal.keys(&["Escape"]);
+    // A key that came together with the Esc would be one with Alt.
+    terminal.shows("terminal closed");
     terminal.keys(&["q"]);
     terminal.is_restored();
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dogwatch_base::log::decided;
 use dogwatch_core::delivery::{Delivery, Input, Kind, Outcome, Phase, Proof, Seen, Sight, Step};
+use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_store::{Message, NOBODY};
 use dogwatch_tmux::PaneId;
@@ -63,6 +64,11 @@ impl InHand {
         &self.message.id
     }
 
+    /// Who waits for it.
+    pub(crate) fn sender(&self) -> ProcessIdent {
+        self.message.sender
+    }
+
     /// Until when somebody waits for it.
     pub(crate) fn until(&self) -> Option<Timestamp> {
         self.delivery.until().filter(|_| !self.is_under_way())
@@ -94,7 +100,9 @@ impl InHand {
             return self.settle(reader, &Outcome::Failed { because });
         }
         // Whoever waits for it may come and go, and says until when.
-        let until = queue::terms(&message).until.filter(|_| message.sender != NOBODY);
+        let sender = message.sender;
+        let is_awaited = sender != NOBODY && processes::is_alive(sender);
+        let until = queue::terms(&message).until.filter(|_| is_awaited);
         self.message.sender = message.sender;
         let kind = kind(reader, &self.message);
         self.delivery = self.delivery.clone().of_kind(kind).limited(until);
@@ -105,6 +113,7 @@ impl InHand {
                 return Ok(Done::Look { within: TYPING, held: None });
             }
             if let Some(done) = self.held_back(reader, judged, now)? {
+                self.typing = None;
                 return Ok(done);
             }
         }
@@ -128,6 +137,7 @@ impl InHand {
         }
         match step {
             Step::Look(_) if phase == Phase::Before => {
+                self.typing = None;
                 Ok(Done::Look { within: SLOW, held: self.delivery.held(&sight) })
             }
             Step::Look(within) => Ok(Done::Look { within, held: None }),

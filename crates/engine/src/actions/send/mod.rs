@@ -187,7 +187,10 @@ fn go_on(
     let (message, outcome) = if let Some(outcome) = message.outcome.clone() {
         (message, outcome)
     } else {
-        reader.store.await_message(&message.id, processes::myself()?, until)?;
+        // Whoever waits already goes on waiting, and for as long as it said.
+        if !processes::is_alive(message.sender) {
+            reader.store.await_message(&message.id, processes::myself()?, until)?;
+        }
         wait::outcome(context, reader, &message.session, &message.id, until)?
     };
     Ok(Receipt { name, message, outcome, terms })

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
-use dogwatch_core::delivery::Outcome;
+use dogwatch_core::delivery::{Outcome, Phase};
 use dogwatch_store::{Message, NOBODY};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::MessageError;
 use crate::observe::changes::{Changes, Interest};
+use crate::observe::processes;
 use crate::observe::status::StatusReader;
 use crate::{Context, Error, summon};
 
@@ -16,6 +17,8 @@ use crate::{Context, Error, summon};
 const AGAIN: Duration = Duration::from_millis(500);
 /// How long after the end of its patience a sender waits for the supervisor to say why.
 const GRACE: SignedDuration = SignedDuration::from_secs(10);
+/// How long an agent may take to read and confirm what is in its box.
+const UNDER_WAY: SignedDuration = SignedDuration::from_mins(3);
 
 /// The message as it is when it is settled, or when nobody is to wait for it any more.
 pub(super) fn outcome(
@@ -25,11 +28,16 @@ pub(super) fn outcome(
     id: &str,
     until: Option<Timestamp>,
 ) -> Result<(Message, Outcome), Error> {
+    let me = processes::myself()?;
     context.state.news();
     let mut changes = Changes::new();
     changes.set([(Interest::File(context.state.news_of(session)), ())].into());
     // After the watch is set: an answer that comes at once is not missed.
-    summon::ensure(context)?;
+    if let Err(error) = summon::ensure(context) {
+        // Nobody delivers it now, and its sender is told so.
+        reader.store.take_back(id, Timestamp::now()).logged("take a message back");
+        return Err(error);
+    }
     context.state.tell_news(session);
     loop {
         let message = reader.store.message(id)?;
@@ -42,10 +50,15 @@ pub(super) fn outcome(
             return Ok((message, Outcome::Queued { because }));
         }
         let now = Timestamp::now();
-        let is_late = until.is_some_and(|until| now.duration_since(until) > GRACE);
+        // Who waits is told why by the supervisor, unless that hangs or another process waits too. What is in the box is on its way.
+        let grace = match (message.phase, message.sender == me) {
+            (Phase::Before, true) => GRACE,
+            (Phase::Before, false) => SignedDuration::ZERO,
+            _ => UNDER_WAY,
+        };
+        let is_late = until.is_some_and(|until| now.duration_since(until) > grace);
         if is_late {
-            // Nothing but a supervisor that hangs, or cannot be started, gets here.
-            reader.store.leave(id)?;
+            reader.store.leave(id, me)?;
             let because = message.held.clone();
             let because = because.unwrap_or_else(|| "the supervisor has not looked yet".to_owned());
             return Ok((message, Outcome::Queued { because }));
