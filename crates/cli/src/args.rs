@@ -60,7 +60,7 @@ const LAST: usize = 900;
 
 /// Supervise AI coding agents in tmux and report what each one is really doing
 ///
-/// Nothing to set up: a supervisor starts with the first session and ends with the last. No account and no network needed.
+/// Nothing to set up or to leave running; no account and no network needed.
 #[derive(Debug, Parser)]
 #[command(name = "dogwatch", version, max_term_width = 100, after_help = overview::AFTER)]
 pub(crate) struct Args {

@@ -28,6 +28,7 @@ const TOPICS: [(&str, &[&str]); 12] = [
         "Maintenance",
         &[
             "doctor",
+            "supervisor",
             "agents",
             "exists",
             "kill-all",

@@ -196,6 +196,10 @@ pub(crate) struct SupervisorArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SupervisorVerb {
     /// End it and start the next one, which goes on where it was
+    #[command(after_help = "\
+Examples:
+  dogwatch supervisor restart
+  dogwatch supervisor restart --json")]
     Restart,
     /// Serve a tmux server (called by runners and commands)
     #[command(hide = true)]

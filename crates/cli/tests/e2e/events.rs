@@ -66,7 +66,7 @@ fn a_session_that_could_not_be_made_is_told_as_deleted() {
     env.spawn_script("one", "exec sleep 300");
     let _ = env.dogwatch(&["spawn", "--name", "one", "--", "sleep", "1"]).code(4);
     let all = events(&env, &[]);
-    let last = all.last().unwrap();
+    let last = all.iter().rfind(|event| event["kind"] != "state").unwrap();
     assert_eq!((&last["kind"], &last["session"]["name"]), (&json!("deleted"), &json!("one")));
     assert_eq!(last["data"]["because"], "it failed to start");
     let _ = env.dogwatch(&["kill", "one"]).success();

@@ -96,6 +96,8 @@ pub fn tell(context: &Context, key: &str, notice: Notice) -> Vec<String> {
     let store = context.store().logged("open the database");
     let facts = facts(context, store.as_ref(), &notice);
     let news = News { notice, facts, what: NotifyWhat::Key(key) };
+    // What is due later is for the supervisor.
+    context.state.tell_outbox();
     problems.extend(match store {
         Some(mut store) => tell_now(context, &mut store, &rules, &news),
         None => send_untracked(context, &rules, &news).unwrap_or_default(),

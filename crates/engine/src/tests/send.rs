@@ -163,7 +163,8 @@ fn a_slash_command_is_typed_and_not_pasted() {
 fn messages_are_delivered_in_the_order_in_which_they_came() {
     let world = World::supervised();
     let placed = world.codex("web", "working_thinking");
-    assert!(matches!(send(&world, "first", AT_ONCE).unwrap(), Outcome::Queued { .. }));
+    let first = send(&world, "first", AT_ONCE).unwrap();
+    assert!(matches!(first, Outcome::Queued { .. }), "{first:?}");
     world.fake.show(placed.pane, &recorded("done_turn"));
     let (state, id) = (world.context.state.clone(), placed.id.clone());
     let mut text = String::new();
@@ -247,7 +248,7 @@ fn a_message_with_damaged_terms_fails() {
         serde_json::json!({ "when": "idle", "guard": 7 }),
     ];
     for terms in damaged {
-        let world = World::new();
+        let world = World::supervised();
         let placed = world.codex("web", "idle_fresh");
         world.play_codex(&placed);
         let old = dogwatch_store::NewMessage {

@@ -308,6 +308,9 @@ impl<'c> Watcher<'c> {
             };
             self.line.want(self.watched.values().any(is_agent));
         }
+        // Before the panes: of a session that is made meanwhile its pane would be missing, as if it were gone.
+        let which = Which::current(Timestamp::now());
+        let mut listed = self.reader.store.sessions(&self.context.socket, which)?;
         let seen = match self.line.list() {
             Err(error) if !(self.has_answered || error.is_no_server() || error.is_passing()) => {
                 return Err(error.into());
@@ -316,8 +319,6 @@ impl<'c> Watcher<'c> {
         };
         self.has_answered = true;
         let before = std::mem::replace(&mut self.snapshot, seen);
-        let mut listed =
-            self.reader.store.sessions(&self.context.socket, Which::current(Timestamp::now()))?;
         if let Ok(snapshot) = &self.snapshot {
             listed.extend(unmanaged::agents(self.context, snapshot, &listed));
         }
@@ -420,6 +421,7 @@ impl<'c> Watcher<'c> {
             return Ok(changes);
         }
         let time = Timestamp::now();
+        self.list_again_for(&sessions);
         self.see(&to_see, &mut sessions, time);
         let statuses = self.reader.judge(sessions, self.snapshot.as_ref(), time)?;
         if self.notifier.is_some() {
@@ -445,6 +447,22 @@ impl<'c> Watcher<'c> {
             self.listen();
         }
         Ok(changes)
+    }
+
+    /// Lists the panes again if one is missing: it may have been made since.
+    fn list_again_for(&mut self, sessions: &[Session]) {
+        let Ok(snapshot) = &self.snapshot else {
+            if sessions.iter().any(|one| pane(one).is_some() && one.ended().is_none()) {
+                self.snapshot = self.line.list().map_err(passing);
+            }
+            return;
+        };
+        let is_missing = |one: &Session| {
+            one.ended().is_none() && pane(one).is_some_and(|pane| !snapshot.has(pane))
+        };
+        if sessions.iter().any(is_missing) {
+            self.snapshot = self.line.list().map_err(passing);
+        }
     }
 
     /// The session's current record; `None` if it is gone.
