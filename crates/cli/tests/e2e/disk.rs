@@ -156,6 +156,16 @@ fn a_kill_on_a_disk_that_is_read_only() {
     let Some(disk) = SmallDisk::mount("20M") else { return };
     let env = &disk.env;
     let session = env.spawn_script("x", "exec sleep 300");
+    let started = fs::read_to_string(env.session_dir(&session).join("started")).unwrap();
+    let started: serde_json::Value = serde_json::from_str(&started).unwrap();
+    let runner = format!("/proc/{}/fd", started["runner"]["pid"]);
+    eventually("supervisor and runner have their files open, on the disk below", || {
+        let open = fs::read_dir(&runner).unwrap().flatten();
+        let waits = |file: &Path| file.to_string_lossy().contains("/supervisors/");
+        let waits = open.filter_map(|one| fs::read_link(one.path()).ok()).any(|file| waits(&file));
+        let judged = env.dogwatch(&["events", "--kind", "state", "--json"]).success().text();
+        waits && !judged.is_empty()
+    });
     // Over itself: the disk below stays as it is for those who have files open.
     let state = env.state_dir().display().to_string();
     for options in [&["--bind", &state, &state][..], &["-o", "remount,bind,ro", &state][..]] {

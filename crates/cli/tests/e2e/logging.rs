@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use dogwatch_testkit::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually, eventually_or};
 
 const LOG: (&str, &str) = ("DOGWATCH_LOG", "debug");
 const IGNORED: &str = "tell of news: Not a directory";
@@ -60,19 +60,23 @@ fn runners_and_hooks_log_to_a_file_and_never_to_the_terminal_of_the_agent() {
 #[test]
 fn decisions_are_logged() {
     let env = TestEnv::new();
-    let session = env.spawn_script("x", "exec sleep 300");
     let only = "dogwatch::decision=debug";
+    // The supervisor has the environment of the session that started it.
+    let mut spawn = env.command(&["spawn", "--name", "x", "--json", "--", "sleep", "300"]);
+    let spawned = env.run(spawn.env(LOG.0, only)).success().json();
+    let id = spawned["id"].as_str().unwrap();
     let mut hook = env.command(&["hook", "claude"]);
-    hook.env(LOG.0, only).env("DOGWATCH_SESSION", &session.id);
+    hook.env(LOG.0, only).env("DOGWATCH_SESSION", id);
     let prompt = br#"{"hook_event_name":"UserPromptSubmit","session_id":"c0"}"#;
     let _ = env.run_with_input(&mut hook, prompt).success();
-    let logged = fs::read_to_string(env.state_dir().join("log/dogwatch.log")).unwrap();
-    let stored = format!("hook of {}: UserPromptSubmit is stored", session.id);
-    assert!(logged.contains(&stored), "{logged}");
-    let mut status = env.command(&["status", "x"]);
-    let said = env.run(status.env(LOG.0, only)).success().stderr;
-    let told = format!("status of {}: working (", session.id);
-    assert!(said.contains(&told) && said.contains("Hook Decided: turn began at 2"), "{said}");
+    let stored = format!("hook of {id}: UserPromptSubmit is stored");
+    let told = format!("status of {id}: working (");
+    eventually_or("what was seen and decided is in the log", || {
+        let logged = fs::read_to_string(env.state_dir().join("log/dogwatch.log"));
+        let logged = logged.unwrap_or_default();
+        let has_all = logged.contains(&stored) && logged.contains(&told);
+        if has_all { Ok(()) } else { Err(logged) }
+    });
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn end(mut child: Child) {
     let begun = Instant::now();
     // The library that handles signals loses one that comes in the very moment in which it installs its handler.
     eventually("it has ended", || {
-        let is_due = begun.elapsed().as_secs() % 2 == 0;
+        let is_due = begun.elapsed().as_secs().is_multiple_of(2);
         if is_due && child.try_wait().unwrap().is_none() {
             kill_process(pid, Signal::TERM).unwrap();
         }

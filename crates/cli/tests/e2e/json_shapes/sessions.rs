@@ -46,12 +46,6 @@ fn of_commands() {
         let listed = env.dogwatch(&["ls", "--json"]).success().json();
         listed["sessions"][2]["state"] == "exited"
     });
-    eventually("the supervisor has looked at it", || {
-        let told = env.dogwatch(&["why", "live", "--json"]).success().json();
-        told["reasons"].as_array().is_some_and(|reasons| {
-            reasons.iter().any(|one| one["source"] == "process" && one["at"].is_string())
-        })
-    });
     shape!("ls", env.dogwatch(&["ls", "--json"]).success());
     shape!("ls_all", env.dogwatch(&["ls", "--all", "--project-only", "--json"]).success());
     shape!("status", env.dogwatch(&["status", "--json"]).success());

@@ -67,7 +67,22 @@ fn of_line(line: &str, output: &CommandOutput) -> String {
     of_value(value, &output.known)
 }
 
+/// Whether an earlier look saw the process, by the supervisor perhaps, differs from run to run.
+fn without_earlier_looks(value: &mut Value) {
+    match value {
+        Value::Array(all) => all.iter_mut().for_each(without_earlier_looks),
+        Value::Object(fields) => {
+            if fields.get("source").is_some_and(|source| source == "process") {
+                fields.shift_remove("at");
+            }
+            fields.values_mut().for_each(without_earlier_looks);
+        }
+        _ => {}
+    }
+}
+
 pub(crate) fn of_value(mut value: Value, known: &[(String, &'static str)]) -> String {
+    without_earlier_looks(&mut value);
     replace(None, &mut value, known);
     serde_json::to_string_pretty(&value).unwrap_or_default()
 }
