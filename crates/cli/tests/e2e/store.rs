@@ -53,6 +53,8 @@ fn a_database_with_damage_in_the_middle() {
     for n in 0..30 {
         env.spawn_script(&format!("s{n}"), "exit 0");
     }
+    // It would write to the file while that is damaged.
+    eventually("the supervisor has ended", || env.supervisor().is_none());
     let connection = rusqlite::Connection::open(database(&env)).unwrap();
     connection.pragma_update(None, "wal_checkpoint", "truncate").unwrap();
     drop(connection);
