@@ -66,11 +66,6 @@ impl On {
             self.wants(&Facts { occasion, about: None, dialog, hold: Duration::ZERO })
         })
     }
-
-    /// Whether it is about sessions, so that their runners check what they are doing and send what is not sent yet.
-    pub fn is_about_sessions(self) -> bool {
-        self != Self::Drift
-    }
 }
 
 /// What is known of an event.
@@ -183,11 +178,6 @@ impl Rule {
     /// Whether the rule wants the event.
     pub fn wants(&self, facts: &Facts) -> bool {
         self.on.iter().any(|on| on.wants(facts)) && self.filter.lets_pass(facts)
-    }
-
-    /// Whether it needs the status of sessions.
-    pub fn is_about_sessions(&self) -> bool {
-        self.on.iter().any(|on| on.is_about_sessions())
     }
 
     /// When an event that happened then is due.

@@ -60,9 +60,6 @@ fn what_a_word_of_the_configuration_is_for() {
     let permission = facts(Occasion::Waiting, Some(WaitFor::Permission));
     assert!(rule(&[Question]).wants(&asks));
     assert!(!rule(&[Question]).wants(&permission));
-    assert!(rule(&[Waiting]).is_about_sessions() && rule(&[Question]).is_about_sessions());
-    assert!(rule(&[Job]).is_about_sessions() && rule(&[EscalationRaised]).is_about_sessions());
-    assert!(!rule(&[Drift]).is_about_sessions());
 }
 
 type Set = fn(&mut Filter, Vec<String>);

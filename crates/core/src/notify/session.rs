@@ -55,19 +55,6 @@ pub fn event(verdict: &Verdict, by_itself: bool, now: Timestamp) -> Option<Statu
     Some(StatusEvent { occasion, dialog, detail, is_inferred })
 }
 
-/// Whether a session that any command found to be gone still needs a notification. `wanted_since` is since when a table subscribes
-/// to such events, and `last` the detail of its last event.
-pub fn is_lost_news(
-    found: Timestamp,
-    now: Timestamp,
-    wanted_since: Option<Timestamp>,
-    last: Option<&str>,
-) -> bool {
-    let is_new =
-        now.duration_since(found) < NEWS || wanted_since.is_some_and(|since| found >= since);
-    is_new && last != Some(Status::Lost { last_seen: None }.key().as_str())
-}
-
 /// Stands between a status and the id of its dialog.
 const DIALOG: char = '\u{1f}';
 
@@ -174,24 +161,6 @@ mod tests {
 
     fn idle(after_turn: bool, interrupted: bool) -> Status {
         Status::Idle { after_turn, interrupted, background: 0, draft: None }
-    }
-
-    #[test]
-    fn a_lost_session_sends_one_notification_however_late() {
-        let table = [
-            (0, None, None, true),
-            (-200, None, None, false),
-            (-200, Some(-300), None, true),
-            (-200, Some(-300), Some("waiting permission"), true),
-            (-200, Some(-300), Some("lost"), false),
-            (0, None, Some("lost"), false),
-            // Before any table subscribed to it.
-            (-200, Some(-100), None, false),
-        ];
-        for (found, wanted, last, want) in table {
-            let is_news = is_lost_news(at(found), at(0), wanted.map(at), last);
-            assert_eq!(is_news, want, "{found} {wanted:?} {last:?}");
-        }
     }
 
     #[test]

@@ -41,11 +41,6 @@ impl Rules {
         Self { rules, is_default, since: None, zone: environment::local_time().time_zone().clone() }
     }
 
-    /// Whether the runners of sessions must check them for these rules.
-    pub fn are_about_sessions(&self) -> bool {
-        self.rules.iter().any(Rule::is_about_sessions)
-    }
-
     pub(super) fn plan(&self, facts: &Facts, at: Timestamp) -> Vec<Planned> {
         plan(&self.rules, facts, at, &self.zone)
     }

@@ -6,7 +6,9 @@
 //! one goes on where this one was killed.
 //!
 //! One loop on one thread. A [`Watcher`] looks at whatever has changed; the [`desk`] does what a look allows and says when the next is due.
-//! Nothing in it waits, so that no session's trouble delays another's; notifications are sent by a thread of their own.
+//! A delivery never waits in it, so that a slow agent delays no other one; notifications are sent by a thread of their own. What still does
+//! wait for some seconds, and delays all: the dialog after a switch of models, the start of another agent after a limit, and the notice of a
+//! loop.
 
 mod desk;
 mod serving;
