@@ -40,8 +40,12 @@ pub(super) fn outcome(
     }
     context.state.tell_news(session);
     loop {
-        let message = reader.store.message(id)?;
-        let message = message.ok_or_else(|| MessageError::NoSuchMessage { id: id.to_owned() })?;
+        let message = reader.store.message(id);
+        if !matches!(message, Ok(Some(_))) {
+            // A database that is not the one it was posted to anymore says nothing about the message.
+            reader.store.check_files()?;
+        }
+        let message = message?.ok_or_else(|| MessageError::NoSuchMessage { id: id.to_owned() })?;
         if let Some(outcome) = message.outcome.clone() {
             return Ok((message, outcome));
         }
