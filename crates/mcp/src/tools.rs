@@ -160,7 +160,7 @@ mod tests {
             }
             assert!(tool.annotations.as_ref().unwrap().read_only_hint.is_some());
         }
-        // Of what a model gets to read: name, description and input. Measured: 3.8 characters are a token (docs/skill.md).
+        // Of what a model gets to read: name, description and input. Measured: 3.8 characters are a token (docs/mcp.md).
         let read: usize = tools
             .iter()
             .map(|tool| {

@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn the_skill_is_short_and_has_a_front_matter() {
         assert!(SKILL.starts_with("---\nname: dogwatch\ndescription: "));
-        // Measured: 3.6 bytes are a token (docs/skill.md).
+        // Measured: 3.6 bytes are a token (docs/mcp.md).
         let tokens = SKILL.len() / 3;
         assert!(tokens <= 1_200, "{tokens} tokens");
         let extension = include_str!("../../../../contrib/gemini-extension/GEMINI.md");
