@@ -121,7 +121,19 @@ pub fn supervisor(context: &Context) -> Check {
             let found = format!("pid {}, of version {}", serving.pid, serving.version);
             check(subject, Health::Warning, found, restart())
         }
-        Some(serving) => check(subject, Health::Good, format!("pid {}", serving.pid), None),
+        Some(serving) => match report.health {
+            None => {
+                let found = format!("pid {}, which does not answer", serving.pid);
+                check(subject, Health::Warning, found, restart())
+            }
+            Some(health) => match health.errors.last() {
+                Some(last) => {
+                    let found = format!("pid {}, lately: {}", serving.pid, last.message);
+                    check(subject, Health::Warning, found, None)
+                }
+                None => check(subject, Health::Good, format!("pid {}", serving.pid), None),
+            },
+        },
         None if report.serves => check(subject, Health::Good, "starting", None),
         None if report.sessions > 0 => {
             let found = format!("none, though {} sessions run", report.sessions);

@@ -8,6 +8,7 @@
 //! - [`actions`] changes something, one verb a file, each step verified before the next.
 //! - [`runner`] is the pane's command: it starts the agent, waits, and records how it ended.
 //! - [`supervisor`] is the one process of a tmux server that delivers, follows, continues and notifies; [`summon`] starts it.
+//! - [`socket`] is how programs ask it, and hear from it.
 //! - [`registry`], [`team`] and [`workflow`] are built from actions; none of them knows the others.
 //! - [`doctor`] checks the installation.
 //!
@@ -23,6 +24,7 @@ pub mod notify;
 pub mod observe;
 pub mod registry;
 pub mod runner;
+pub mod socket;
 pub mod summon;
 pub mod supervisor;
 pub mod team;

@@ -4,10 +4,9 @@ use dogwatch_core::job::JobState;
 use dogwatch_core::status::Status;
 use dogwatch_engine::Context;
 use dogwatch_engine::observe::status::{self, SessionStatus, StatusReader};
-use dogwatch_engine::observe::{capture as screens, jobs, snapshot};
+use dogwatch_engine::observe::{capture as screens, jobs, listing, snapshot};
 use dogwatch_protocol::mcp::{JobAnswer, Screen, SessionList};
 use dogwatch_protocol::session::Capture;
-use dogwatch_protocol::status::StatusReport;
 use dogwatch_store::{Job, Which};
 use jiff::Timestamp;
 
@@ -46,20 +45,7 @@ pub(crate) fn list(shared: &Shared, states: &[String]) -> Result<SessionList, Tr
 }
 
 pub(crate) fn why(shared: &Shared, args: &WhyArgs) -> Reply {
-    reply(&report(&status::one(&shared.context, &args.session, Timestamp::now())?))
-}
-
-pub(crate) fn report(one: &SessionStatus) -> StatusReport {
-    let session = &one.seen.session;
-    StatusReport {
-        id: session.id.clone(),
-        name: session.name.clone(),
-        agent: session.agent.clone(),
-        ours: one.seen.is_ours(),
-        pane: session.pane.clone(),
-        verdict: one.verdict.clone(),
-        notes: one.notes.clone(),
-    }
+    reply(&listing::report(&status::one(&shared.context, &args.session, Timestamp::now())?))
 }
 
 pub(crate) fn capture(shared: &Shared, args: &CaptureArgs) -> Reply {

@@ -3,7 +3,7 @@
 use dogwatch_core::mcp::{Right, Verb};
 use dogwatch_engine::Error;
 use dogwatch_engine::error::SessionError;
-use dogwatch_engine::observe::status;
+use dogwatch_engine::observe::{listing, status};
 use jiff::Timestamp;
 use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::Value;
@@ -71,7 +71,7 @@ pub(crate) fn read(shared: &Shared, address: &Address) -> Reply {
     match address {
         Address::All => reply(&read::list(shared, &[])?),
         Address::One(name) => {
-            reply(&read::report(&status::one(&shared.context, name, Timestamp::now())?))
+            reply(&listing::report(&status::one(&shared.context, name, Timestamp::now())?))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is printed when a command fails, and its exit code.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::exit_code;
 
@@ -12,7 +12,7 @@ pub struct ErrorReport {
 }
 
 /// What went wrong.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ErrorDetail {
     /// One of the codes in `docs/protocol.md`.
@@ -20,7 +20,7 @@ pub struct ErrorDetail {
     /// A sentence for people.
     pub message: String,
     /// What to do about it; absent if there is no advice.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 

@@ -93,7 +93,7 @@ pub struct Job {
 }
 
 /// A session's job, in a list of sessions.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct JobBrief {
     pub id: JobId,

@@ -26,6 +26,7 @@
 //! | [`fleet`] | what hosts exchange over MQTT |
 //! | [`mcp`] | what the tools of `dogwatch mcp` return |
 //! | [`report`] | what sessions did in a period |
+//! | [`stream`] | the lines of a supervisor's socket |
 //! | [`supervisor`] | who supervises a tmux server |
 //! | [`team`] | teams: panes, tasks, members |
 //! | [`registry`] | the registry and its drift |
@@ -57,6 +58,7 @@ pub mod screen;
 pub mod search;
 pub mod session;
 pub mod status;
+pub mod stream;
 pub mod supervisor;
 pub mod team;
 pub mod tools;

@@ -10,7 +10,7 @@ use crate::error::ErrorDetail;
 use crate::record::{Cause, Exit};
 use crate::worktree::Worktree;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -93,16 +93,18 @@ pub struct Spawned {
 }
 
 /// Sessions, oldest first.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Sessions {
+    /// When this was seen.
+    pub as_of: Timestamp,
     pub sessions: Vec<Session>,
     /// How many ended sessions are not listed; `--all` lists them.
     pub left_out: usize,
 }
 
 /// A session and its liveness.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Session {
     pub id: SessionId,

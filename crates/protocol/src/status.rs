@@ -200,7 +200,7 @@ impl std::fmt::Display for Looping {
 }
 
 /// How sure the verdict is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -223,7 +223,7 @@ impl Basis {
 }
 
 /// Sources of evidence, by falling authority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -261,7 +261,7 @@ impl Source {
 }
 
 /// What one source reported, and its part in the verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Reason {
     pub source: Source,
@@ -272,7 +272,7 @@ pub struct Reason {
     pub role: Role,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -285,7 +285,7 @@ pub enum Role {
 }
 
 /// The verdict with its evidence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Verdict {
     #[serde(flatten)]
@@ -330,16 +330,18 @@ impl Need {
 }
 
 /// What sessions are doing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Statuses {
+    /// When this was seen.
+    pub as_of: Timestamp,
     pub sessions: Vec<StatusRow>,
     /// How many ended sessions are not listed; `--all` lists them.
     pub left_out: usize,
 }
 
 /// A session with its newest job.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StatusRow {
     #[serde(flatten)]
@@ -356,7 +358,7 @@ pub struct StatusRow {
 }
 
 /// A file that another session edits too.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SharedFile {
     /// Below the work tree; outside of git absolute.
@@ -365,10 +367,12 @@ pub struct SharedFile {
     pub with: String,
     /// When the second of them edited it.
     pub at: Timestamp,
+    /// Whether this session is the second of them.
+    pub second: bool,
 }
 
 /// What a session is about, and where.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct About {
     /// What it is about; null if nothing says.
@@ -389,7 +393,7 @@ pub struct About {
 }
 
 /// Where a title comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TitleFrom {
@@ -402,7 +406,7 @@ pub enum TitleFrom {
 }
 
 /// How full a model's context is, as the agent last said.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ContextUse {
     /// Tokens in it after the last reply.
@@ -414,7 +418,7 @@ pub struct ContextUse {
 }
 
 /// What one session is doing, with the evidence.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StatusReport {
     /// A UUID for a managed session; else made of its pane and process.
@@ -428,8 +432,17 @@ pub struct StatusReport {
     #[serde(flatten)]
     pub verdict: Verdict,
     /// What else to know of it, for people: that it runs without hooks, say.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// What `why` prints: a verdict, and when it was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Explained {
+    pub as_of: Timestamp,
+    #[serde(flatten)]
+    pub session: StatusReport,
 }
 
 /// The result of `wait`.
@@ -455,7 +468,7 @@ pub enum WaitOutcome {
 }
 
 /// One line of `watch --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WatchLine {
     pub event: WatchEvent,
@@ -468,7 +481,7 @@ pub struct WatchLine {
 }
 
 /// What a line of `watch` is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WatchEvent {

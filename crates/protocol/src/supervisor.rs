@@ -30,9 +30,33 @@ pub struct Supervisor {
     /// Not there for a supervisor that has just started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serving: Option<Serving>,
+    /// The socket where it answers programs (`docs/protocol.md`). Not there if nobody serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listens: Option<PathBuf>,
+    /// What it says of itself. Not there if it does not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<Health>,
     /// Living sessions that dogwatch started on this server.
     pub sessions: usize,
     pub open: OpenWork,
+}
+
+/// What a supervisor says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Health {
+    /// Programs that are connected to its socket, without the one that asks.
+    pub clients: usize,
+    /// What went wrong lately, the newest last.
+    pub errors: Vec<LastError>,
+}
+
+/// Something that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct LastError {
+    pub at: Timestamp,
+    pub message: String,
 }
 
 /// What is not done yet.

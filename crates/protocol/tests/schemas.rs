@@ -6,8 +6,8 @@ use std::path::Path;
 
 use dogwatch_protocol::{
     bug_report, error, escalation, event, event_data, fleet, job, label, limits, mcp, message,
-    notice, record, registry, report, rules, run, screen, search, session, status, supervisor,
-    team, tools, usage, verification, worktree,
+    notice, record, registry, report, rules, run, screen, search, session, status, stream,
+    supervisor, team, tools, usage, verification, worktree,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -56,9 +56,13 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("exists", printed::<session::Exists>()),
         ("gc", printed::<session::Collected>()),
         ("supervisor", printed::<supervisor::Supervisor>()),
+        ("stream-greeting", printed::<stream::Greeting>()),
+        ("stream-introduction", read::<stream::Introduction>()),
+        ("stream-request", read::<stream::Request>()),
+        ("stream-reply", printed::<stream::Reply<serde_json::Value>>()),
         ("status", printed::<status::Statuses>()),
         ("report", printed::<report::Report>()),
-        ("why", printed::<status::StatusReport>()),
+        ("why", printed::<status::Explained>()),
         ("wait", printed::<status::WaitResult>()),
         ("watch", printed::<status::WatchLine>()),
         ("send", printed::<message::Receipt>()),

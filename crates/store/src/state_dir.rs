@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::id::is_id;
+use dogwatch_core::usage::hash;
 
 use crate::{SessionFolder, StoreError};
 
@@ -154,6 +155,14 @@ impl StateDir {
         let socket = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
         let name = socket.to_string_lossy().replace('%', "%%").replace('/', "%");
         Ok(folder.join(name))
+    }
+
+    /// The folder of the supervisors' sockets, and the name that the one of this tmux server has in it. The name is short: a socket's whole
+    /// path may have no more than about a hundred bytes.
+    pub fn supervisor_socket(&self, socket: &Path) -> (PathBuf, String) {
+        let socket = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
+        let print = hash(socket.as_os_str().as_encoded_bytes()).cast_unsigned();
+        (self.root.join("supervisors"), format!("{print:016x}.sock"))
     }
 
     /// Written to when something about a session changed.

@@ -5,13 +5,13 @@ use dogwatch_core::recording::ScreenAlone;
 use dogwatch_engine::actions::bug_report;
 use dogwatch_engine::actions::bug_report::materials;
 use dogwatch_engine::error::SessionError;
+use dogwatch_engine::observe::listing;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::tools;
 use dogwatch_store::ProjectFile;
 use jiff::Timestamp;
 
 use crate::args::BugReport;
-use crate::commands::status;
 use crate::usage::UsageError;
 use crate::{environment, ui};
 
@@ -28,7 +28,7 @@ pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Erro
         let name = session.name.replace(|c| !allowed(c), "-");
         (context.state.records()?, format!("{name}-{time}"))
     };
-    let verdict = status::shape(&materials.judged);
+    let verdict = listing::report(&materials.judged);
     let around = environment::surroundings();
     let recorded = bug_report::record(context, &materials, &verdict, &around, (&parent, &name))?;
     let alone = recorded.meta.screen_alone.as_ref();

@@ -1,5 +1,6 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::actions::spawn::{Place, Request, What};
+use dogwatch_engine::observe::listing;
 use dogwatch_engine::registry::create::{self, Creation};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::registry::Created;
@@ -47,7 +48,7 @@ pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
             spawned: spawn::shape(&spawned),
             workspace: creation.workspace,
             registry: ui::path(managed.file.path()),
-            job: job.as_ref().map(|submitted| job::beside(&submitted.job)),
+            job: job.as_ref().map(|submitted| listing::brief(&submitted.job)),
         });
     } else {
         ui::line(&spawned.name);

@@ -1,20 +1,19 @@
 //! Inside tmux: a popup, a sidebar, and a few characters for the status line.
 
-use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_base::program;
-use dogwatch_core::attention::{Place, badge, is_seen};
 use dogwatch_core::exit_code;
-use dogwatch_core::status::Status;
-use dogwatch_engine::observe::snapshot;
+use dogwatch_engine::observe::listing;
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
+use dogwatch_engine::socket::client;
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::watch::labels::{self, Follower};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::stream::{Ask, StatusLine};
 use dogwatch_store::Which;
 use jiff::Timestamp;
 
@@ -77,6 +76,10 @@ pub(crate) fn status(context: &Context, args: &TmuxStatus) -> Result<u8, Error> 
         ui::line(shown);
         return Ok(exit_code::OK);
     }
+    if let Some(StatusLine { text }) = client::ask(context, Ask::TmuxStatus) {
+        ui::line(text);
+        return Ok(exit_code::OK);
+    }
     let now = Timestamp::now();
     let all = StatusReader::new(context)?.all_of(Which::current(now), now)?;
     let is_shown = |one: &SessionStatus| one.seen.pane.is_some_and(|pane| pane.attached > 0);
@@ -84,24 +87,13 @@ pub(crate) fn status(context: &Context, args: &TmuxStatus) -> Result<u8, Error> 
     Ok(exit_code::OK)
 }
 
-/// `!2 *5 x1`, of the sessions that the dashboard lists.
 fn in_short(
     context: &Context,
-    mut all: Vec<&SessionStatus>,
+    all: Vec<&SessionStatus>,
     is_shown: impl Fn(&SessionStatus) -> bool,
 ) -> String {
-    snapshot::hide_superseded(&mut all, |one| &one.seen);
-    let is_idle = |one: &&SessionStatus| matches!(one.verdict.status, Status::Idle { .. });
-    let looked_at = if all.iter().any(is_idle) {
-        let store = context.store().logged("open the database");
-        store.and_then(|store| store.looked_at().logged("read looks")).unwrap_or_default()
-    } else {
-        BTreeMap::new()
-    };
-    badge(all.iter().map(|one| {
-        let looked = looked_at.get(&one.seen.session.id).copied();
-        Place::of(&one.verdict.status, is_seen(is_shown(one), looked, one.verdict.since))
-    }))
+    let store = context.store().logged("open the database");
+    listing::in_short(store.as_ref(), all, is_shown)
 }
 
 /// Sets the option when it changes, until the tmux server ends.

@@ -166,9 +166,17 @@ fn table(found: &[(Option<String>, Job)]) -> Table {
 }
 
 /// The state in a word or two, for tables.
-pub(super) fn state(job: &Job) -> String {
-    let word = job.state.as_str();
-    if job.waiting.is_some() { format!("{word}, waiting") } else { word.to_owned() }
+fn state(job: &Job) -> String {
+    words(job.state.as_str(), job.waiting.is_some())
+}
+
+/// The same of a job beside its session.
+pub(super) fn in_short(job: &JobBrief) -> String {
+    words(&job.state, job.waiting.is_some())
+}
+
+fn words(state: &str, waits: bool) -> String {
+    if waits { format!("{state}, waiting") } else { state.to_owned() }
 }
 
 fn print_json(context: &Context, job: &Job) {
@@ -187,14 +195,5 @@ fn shape(name: Option<&str>, job: &Job) -> printed::Job {
         ended: job.ended,
         waiting: job.waiting.clone(),
         state: job.state.clone(),
-    }
-}
-
-/// The job in a list of sessions.
-pub(super) fn beside(job: &Job) -> JobBrief {
-    JobBrief {
-        id: job.id.clone(),
-        state: job.state.as_str().to_owned(),
-        waiting: job.waiting.clone(),
     }
 }

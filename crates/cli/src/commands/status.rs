@@ -1,5 +1,3 @@
-use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -9,15 +7,15 @@ use dogwatch_core::exit_code;
 pub(super) use dogwatch_core::status::detail;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_core::usage::{cost_words, token_words};
-use dogwatch_engine::observe::details::Details;
+use dogwatch_engine::observe::collisions::{self, Collisions};
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
-use dogwatch_engine::observe::{self, snapshot};
+use dogwatch_engine::observe::{listing, snapshot};
+use dogwatch_engine::socket::client;
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error};
-use dogwatch_protocol::id::SessionId;
-use dogwatch_protocol::status::{About, StatusReport, StatusRow, Statuses};
-use dogwatch_protocol::usage::Used;
-use dogwatch_store::{Job, Which};
+use dogwatch_protocol::status::{StatusReport, StatusRow, Statuses};
+use dogwatch_protocol::stream::Ask;
+use dogwatch_store::Which;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -32,72 +30,70 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     if args.watch {
         return watch(context, args);
     }
-    let now = Timestamp::now();
-    let mut reader = StatusReader::new(context)?.with_details();
-    let statuses = look(&mut reader, args, now)?;
+    let filter = Filter::new(args)?;
+    let mut found = look(context, args)?;
+    let is_shown = |one: &StatusRow| filter.fits(one);
+    let hidden = found.sessions.iter().filter(|one| !is_shown(one));
+    let hidden = hidden.filter(|one| one.session.verdict.status.is_over()).count();
     let is_list = args.sessions.is_empty() && !args.all && !args.archived && !is_filtered(args);
-    let left_out = if is_list { reader.left_out(&statuses)? } else { 0 };
-    let jobs = observe::jobs::beside(context, &reader, &statuses)?;
-    let Details { mut abouts, mut usages } = reader.details(&statuses, now);
-    let collisions = observe::collisions::of_living(&reader, &statuses)?;
+    found.left_out = if is_list { found.left_out + hidden } else { 0 };
+    found.sessions.retain(is_shown);
+    // Named sessions keep the order of the names.
+    if args.sessions.is_empty() {
+        sort(&mut found.sessions);
+    }
     if args.json {
-        let with_job = |one: &SessionStatus| {
-            let id = &one.seen.session.id;
-            let job = jobs.get(id).map(jobs::beside);
-            let (about, usage) = (abouts.remove(id).unwrap_or_default(), usages.remove(id));
-            let collisions = collisions.of(id);
-            StatusRow { session: shape(one), job, about, usage, collisions }
-        };
-        ui::json(&Statuses { sessions: statuses.iter().map(with_job).collect(), left_out });
+        ui::json(&found);
         return Ok(exit_code::OK);
     }
-    if statuses.is_empty() && left_out == 0 {
+    let Statuses { sessions, left_out, .. } = &found;
+    if sessions.is_empty() && *left_out == 0 {
         ui::talk(no_sessions(args));
-    } else if !statuses.is_empty() {
-        ui::line(table(&statuses, &Beside { jobs, abouts, usages }, now));
+    } else if !sessions.is_empty() {
+        ui::line(table(sessions, Timestamp::now()));
         if !args.sessions.is_empty() {
-            for one in &statuses {
-                show_options(one);
+            for one in sessions {
+                show_options(&one.session);
             }
         }
     }
-    for line in collisions.lines() {
+    for line in collisions::lines(sessions) {
         ui::line(ui::harmless(line));
     }
-    ui::talk_of_left_out(left_out);
+    ui::talk_of_left_out(*left_out);
     Ok(exit_code::OK)
 }
 
-fn look(
-    reader: &mut StatusReader<'_>,
-    args: &StatusArgs,
-    now: Timestamp,
-) -> Result<Vec<SessionStatus>, Error> {
-    let mut statuses = if args.sessions.is_empty() {
-        let which = if args.all || args.archived { Which::All } else { Which::current(now) };
-        let mut all = reader.all_of(which, now)?;
-        if args.archived {
-            all.retain(|one| one.seen.session.archived);
-        } else if !args.all {
-            snapshot::hide_superseded(&mut all, |one| &one.seen);
-        }
-        all
-    } else {
-        let targets: Vec<&str> = args.sessions.iter().map(String::as_str).collect();
-        reader.many(&targets, now)?
-    };
-    let filter = Filter::new(args)?;
-    statuses.retain(|one| filter.fits(one));
-    // Named sessions keep the order of the names.
-    if args.sessions.is_empty() {
-        sort(&mut statuses);
+/// What the supervisor sees; without one, what this command sees itself.
+fn look(context: &Context, args: &StatusArgs) -> Result<Statuses, Error> {
+    let is_current = !args.all && !args.archived;
+    let sessions = args.sessions.clone();
+    if is_current && let Some(found) = client::ask(context, Ask::Status { sessions }) {
+        return Ok(found);
     }
-    Ok(statuses)
+    let now = Timestamp::now();
+    let mut reader = StatusReader::new(context)?.with_details();
+    if !args.sessions.is_empty() {
+        let targets: Vec<&str> = args.sessions.iter().map(String::as_str).collect();
+        let judged = reader.many(&targets, now)?;
+        return listing::statuses(context, &mut reader, &judged, 0, now);
+    }
+    let mut all = reader.all_of(if is_current { Which::current(now) } else { Which::All }, now)?;
+    if args.archived {
+        all.retain(|one| one.seen.session.archived);
+    } else if is_current {
+        snapshot::hide_superseded(&mut all, |one| &one.seen);
+    }
+    let left_out = if is_current { reader.left_out(&all)? } else { 0 };
+    listing::statuses(context, &mut reader, &all, left_out, now)
 }
 
 /// Who needs a person comes first, who has needed one longest at the top.
-fn sort(all: &mut [SessionStatus]) {
-    all.sort_by_key(|one| attention::order(&one.verdict.status, one.verdict.since));
+fn sort(all: &mut [StatusRow]) {
+    all.sort_by_key(|one| {
+        let verdict = &one.session.verdict;
+        attention::order(&verdict.status, verdict.since)
+    });
 }
 
 /// Which sessions are shown.
@@ -105,7 +101,7 @@ struct Filter {
     states: Vec<String>,
     agents: Vec<String>,
     tags: Vec<String>,
-    project: Option<PathBuf>,
+    project: Option<String>,
 }
 
 impl Filter {
@@ -117,16 +113,17 @@ impl Filter {
             None if args.project_only => Some(environment::project()?),
             None => None,
         };
+        let project = project.map(|root| root.to_string_lossy().into_owned());
         Ok(Self { states, agents: args.agents.clone(), tags: args.tags.clone(), project })
     }
 
-    fn fits(&self, one: &SessionStatus) -> bool {
+    fn fits(&self, one: &StatusRow) -> bool {
         let is_one_of =
             |list: &[String], word: &str| list.is_empty() || list.iter().any(|w| w == word);
-        is_one_of(&self.states, one.verdict.status.as_str())
-            && is_one_of(&self.agents, &one.seen.session.agent)
-            && self.tags.iter().all(|tag| one.seen.session.tags.contains(tag))
-            && self.project.as_ref().is_none_or(|root| snapshot::is_of_project(&one.seen, root))
+        is_one_of(&self.states, one.session.verdict.status.as_str())
+            && is_one_of(&self.agents, &one.session.agent)
+            && self.tags.iter().all(|tag| one.about.tags.contains(tag))
+            && self.project.as_ref().is_none_or(|root| one.about.project == *root)
     }
 }
 
@@ -166,17 +163,19 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     while !stop.load(Ordering::Relaxed) {
         // Ages change without an event.
         watcher.next(Duration::from_secs(1), &stop)?;
-        let mut statuses: Vec<SessionStatus> = watcher.statuses().cloned().collect();
-        statuses.retain(|one| filter.fits(one));
+        let mut judged: Vec<SessionStatus> = watcher.statuses().cloned().collect();
         if args.sessions.is_empty() {
-            snapshot::hide_superseded(&mut statuses, |one| &one.seen);
+            snapshot::hide_superseded(&mut judged, |one| &one.seen);
         }
-        sort(&mut statuses);
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-        let (jobs, Details { abouts, usages }) = (watcher.jobs()?, watcher.details(&statuses, now));
-        let (header, rows) = table(&statuses, &Beside { jobs, abouts, usages }, now).blocks();
-        let words: Vec<&str> = statuses.iter().map(|one| one.verdict.status.as_str()).collect();
+        let (jobs, details) = (watcher.jobs()?, watcher.details(&judged, now));
+        let mut sessions = listing::rows(&judged, &jobs, details, &Collisions::default());
+        sessions.retain(|one| filter.fits(one));
+        sort(&mut sessions);
+        let (header, rows) = table(&sessions, now).blocks();
+        let word = |one: &StatusRow| one.session.verdict.status.as_str();
+        let words: Vec<&str> = sessions.iter().map(word).collect();
         let footer = format!("{clock}, Ctrl-C to exit");
         let picture = screen::fit(&header, &rows, &words, &footer, Screen::height());
         if screen.draw(&picture).is_err() {
@@ -187,26 +186,19 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
 }
 
 /// Prints the numbered options of the open dialog.
-pub(super) fn show_options(one: &SessionStatus) {
+pub(super) fn show_options(one: &StatusReport) {
     let Status::Waiting { options, .. } = &one.verdict.status else { return };
     for (number, option) in (1..).zip(options) {
         ui::line(format_args!("  {number}. {}", ui::harmless(option.clone())));
     }
     if !options.is_empty() {
-        ui::line(format_args!("to answer: dogwatch answer {} NUMBER", one.seen.session.name));
+        ui::line(format_args!("to answer: dogwatch answer {} NUMBER", one.name));
     }
 }
 
-/// What is known of sessions beside their status.
-struct Beside {
-    jobs: HashMap<SessionId, Job>,
-    abouts: HashMap<SessionId, About>,
-    usages: HashMap<SessionId, Used>,
-}
-
 /// Columns that say nothing of any session are left out, and so are those that the terminal has no room for.
-fn table(statuses: &[SessionStatus], beside: &Beside, now: Timestamp) -> Table {
-    let cells: Vec<[Cell; 8]> = statuses.iter().map(|one| beside.cells(one)).collect();
+fn table(sessions: &[StatusRow], now: Timestamp) -> Table {
+    let cells: Vec<[Cell; 8]> = sessions.iter().map(beside).collect();
     let optional = ["JOB", "TITLE", "PROJECT", "CONTEXT", "TOKENS", "COST", "TAGS", "BASIS"];
     let has: Vec<bool> =
         (0..optional.len()).map(|at| cells.iter().any(|row| !row[at].is_empty())).collect();
@@ -218,43 +210,39 @@ fn table(statuses: &[SessionStatus], beside: &Beside, now: Timestamp) -> Table {
         &["AGENT"],
         &["TOKENS", "COST", "PROJECT", "CONTEXT", "TITLE"],
     );
-    for (one, more) in statuses.iter().zip(cells) {
-        let verdict = &one.verdict;
+    for (one, more) in sessions.iter().zip(cells) {
+        let StatusReport { name, agent, verdict, .. } = &one.session;
         let mut row: Vec<Cell> = vec![
-            one.seen.session.name.as_str().into(),
-            one.seen.session.agent.as_str().into(),
+            name.as_str().into(),
+            agent.as_str().into(),
             state(&verdict.status),
             verdict.since.map(|at| ui::age(at, now)).unwrap_or_default().into(),
         ];
         row.extend(more.into_iter().zip(&has).filter(|(_, has)| **has).map(|(cell, _)| cell));
-        row.push(detail_and_notes(one).into());
+        row.push(detail_and_notes(&one.session).into());
         table.row(row);
     }
     table
 }
 
-impl Beside {
-    fn cells(&self, one: &SessionStatus) -> [Cell; 8] {
-        let id = &one.seen.session.id;
-        let job = self.jobs.get(id).map(jobs::state).unwrap_or_default();
-        let about = self.abouts.get(id).cloned().unwrap_or_default();
-        let project = match about.branch {
-            Some(branch) => format!("{}@{branch}", about.project_name),
-            None => about.project_name,
-        };
-        let used = self.usages.get(id);
-        let left = about.context.and_then(|context| context.left);
-        [
-            job.into(),
-            about.title.unwrap_or_default().into(),
-            project.into(),
-            left.map(|left| format!("{left}% left")).unwrap_or_default().into(),
-            used.map(|used| token_words(used.tokens.total())).unwrap_or_default().into(),
-            used.map(cost_words).unwrap_or_default().into(),
-            about.tags.join(" ").into(),
-            basis(one.verdict.basis),
-        ]
-    }
+/// What is known of a session beside its status.
+fn beside(one: &StatusRow) -> [Cell; 8] {
+    let StatusRow { job, about, usage, .. } = one;
+    let project = match &about.branch {
+        Some(branch) => format!("{}@{branch}", about.project_name),
+        None => about.project_name.clone(),
+    };
+    let left = about.context.and_then(|context| context.left);
+    [
+        job.as_ref().map(jobs::in_short).unwrap_or_default().into(),
+        about.title.clone().unwrap_or_default().into(),
+        project.into(),
+        left.map(|left| format!("{left}% left")).unwrap_or_default().into(),
+        usage.as_ref().map(|used| token_words(used.tokens.total())).unwrap_or_default().into(),
+        usage.as_ref().map(cost_words).unwrap_or_default().into(),
+        about.tags.join(" ").into(),
+        basis(one.session.verdict.basis),
+    ]
 }
 
 /// The state in its colour: what needs a person stands out.
@@ -281,25 +269,12 @@ fn basis(basis: Basis) -> Cell {
 }
 
 /// What a limited session does next comes first.
-fn detail_and_notes(one: &SessionStatus) -> String {
+fn detail_and_notes(one: &StatusReport) -> String {
     let detail = detail(&one.verdict.status);
     match &one.verdict.status {
         Status::Limited { .. } if !one.notes.is_empty() => {
             format!("{}; {detail}", one.notes.join("; "))
         }
         _ => detail,
-    }
-}
-
-pub(super) fn shape(one: &SessionStatus) -> StatusReport {
-    let session = &one.seen.session;
-    StatusReport {
-        id: session.id.clone(),
-        name: session.name.clone(),
-        agent: session.agent.clone(),
-        ours: one.seen.is_ours(),
-        pane: session.pane.clone(),
-        verdict: one.verdict.clone(),
-        notes: one.notes.clone(),
     }
 }

@@ -54,11 +54,20 @@ fn show(context: &Context, json: bool) -> Result<u8, Error> {
     let socket = shown.socket.display().to_string();
     ui::line(format_args!("tmux:       {}", ui::harmless(socket)));
     ui::line(format_args!("sessions:   {}", shown.sessions));
+    match &shown.health {
+        Some(health) => ui::line(format_args!("clients:    {}", health.clients)),
+        None if shown.serving.is_some() => ui::line("clients:    it does not answer"),
+        None => {}
+    }
     let open = &shown.open;
     ui::line(format_args!(
         "open:       {} messages, {} jobs, {} limits, {} callbacks",
         open.messages, open.jobs, open.limits, open.callbacks
     ));
+    for error in shown.health.iter().flat_map(|health| &health.errors) {
+        let at = error.at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
+        ui::line(format_args!("error:      {at} {}", ui::harmless(error.message.clone())));
+    }
     Ok(exit_code::OK)
 }
 

@@ -1,6 +1,7 @@
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::exit_code;
 use dogwatch_core::session_file::TaskStatus;
+use dogwatch_engine::observe::listing;
 use dogwatch_engine::team::pane;
 use dogwatch_engine::team::session_file::TeamFile;
 use dogwatch_engine::team::{self, Member};
@@ -91,7 +92,7 @@ fn member(member: &Member) -> printed::Member {
     printed::Member {
         role: member.role.clone(),
         pane: member.pane.clone(),
-        session: member.status.as_ref().map(super::status::shape),
+        session: member.status.as_ref().map(listing::report),
         task: member.task.as_ref().map(super::task::shape),
         closing,
     }

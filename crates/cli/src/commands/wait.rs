@@ -1,4 +1,5 @@
 use dogwatch_core::exit_code;
+use dogwatch_engine::observe::listing;
 use dogwatch_engine::observe::status::SessionStatus;
 use dogwatch_engine::observe::wait::{self, Targets, Waited};
 use dogwatch_engine::{Context, Error};
@@ -23,7 +24,7 @@ pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
         Waited::TimedOut(all) => (WaitOutcome::Timeout, all, Vec::new(), exit_code::TIMEOUT),
     };
     if args.json {
-        let sessions = followed.iter().map(words::shape).collect();
+        let sessions = followed.iter().map(listing::report).collect();
         ui::json(&WaitResult { outcome, reached, sessions });
         return Ok(code);
     }

@@ -6,7 +6,6 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::notify::heartbeat::{self, Beating};
 use dogwatch_engine::watch::{Change, Watcher, What};
 use dogwatch_engine::{Context, Error};
-use dogwatch_protocol::status::{WatchEvent, WatchLine};
 use jiff::tz::TimeZone;
 
 use crate::args::Watch;
@@ -71,18 +70,7 @@ pub(super) fn ended_by(error: io::Error) -> Result<u8, Error> {
 }
 
 fn tell(change: &Change, as_json: bool) -> io::Result<()> {
-    if as_json { ui::try_json(&shape(change)) } else { ui::try_line(in_words(change)) }
-}
-
-/// One line of the stream, documented in `docs/protocol.md`.
-fn shape(change: &Change) -> WatchLine {
-    let (event, from) = match &change.what {
-        What::Seen => (WatchEvent::Seen, None),
-        What::Changed { from } => (WatchEvent::Changed, Some(from.status.as_str())),
-        What::Gone => (WatchEvent::Gone, Some(change.status.verdict.status.as_str())),
-    };
-    let from = from.map(ToOwned::to_owned);
-    WatchLine { event, at: change.at, from, session: words::shape(&change.status) }
+    if as_json { ui::try_json(&change.line()) } else { ui::try_line(in_words(change)) }
 }
 
 fn in_words(change: &Change) -> String {

@@ -1,9 +1,11 @@
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_core::status::{Reason, Role, Status};
-use dogwatch_engine::observe::status;
+use dogwatch_engine::observe::{listing, status};
+use dogwatch_engine::socket::client;
 use dogwatch_engine::{Context, Error};
-use dogwatch_protocol::status::Looping;
+use dogwatch_protocol::status::{Explained, Looping};
+use dogwatch_protocol::stream::Ask;
 use jiff::Timestamp;
 
 use crate::args::Why;
@@ -13,17 +15,18 @@ use crate::ui;
 
 pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
     let now = Timestamp::now();
-    let status = status::one(context, &args.session, now)?;
+    let found = look(context, &args.session, now)?;
     if args.json {
-        ui::json(&words::shape(&status));
+        ui::json(&found);
         return Ok(exit_code::OK);
     }
+    let status = &found.session;
     let verdict = &status.verdict;
     let detail = ui::harmless(words::detail(&verdict.status));
     let gap = if detail.is_empty() { "" } else { ": " };
     let (word, basis) = (verdict.status.as_str(), verdict.basis.as_str());
-    ui::line(format_args!("{} is {word}{gap}{detail} ({basis})", status.seen.session.name));
-    words::show_options(&status);
+    ui::line(format_args!("{} is {word}{gap}{detail} ({basis})", status.name));
+    words::show_options(status);
     let mut table = ui::table(&["SOURCE", "", "AGE", "SAID"]);
     for reason in &verdict.reasons {
         table.row([
@@ -41,6 +44,15 @@ pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
         ui::line(format_args!("note: {}", ui::harmless(note.clone())));
     }
     Ok(exit_code::OK)
+}
+
+/// What the supervisor sees; without one, what this command sees itself.
+fn look(context: &Context, target: &str, now: Timestamp) -> Result<Explained, Error> {
+    let ask = Ask::Why { session: target.to_owned() };
+    match client::ask(context, ask) {
+        Some(found) => Ok(found),
+        None => Ok(listing::explained(&status::one(context, target, now)?, now)),
+    }
 }
 
 /// The calls that repeat.

@@ -65,6 +65,7 @@ mod send;
 mod servers;
 mod session_file;
 mod sinks;
+mod socket;
 mod sources;
 mod spawn;
 mod spawn_faults;

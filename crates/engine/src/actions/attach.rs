@@ -3,13 +3,15 @@ use std::path::Path;
 use std::process;
 
 use dogwatch_core::attention;
+use dogwatch_protocol::stream::{Ask, NeedsYou};
 use dogwatch_store::Which;
 use dogwatch_tmux::{Input, PaneId, Target};
 use jiff::Timestamp;
 
 use crate::error::SessionError;
 use crate::observe::snapshot::SessionSnapshot;
-use crate::observe::status::{SessionStatus, StatusReader};
+use crate::observe::status::{self, SessionStatus, StatusReader};
+use crate::socket::client;
 use crate::{Context, Error};
 
 /// How long the client shows a message, in milliseconds.
@@ -86,18 +88,29 @@ pub fn way(
 
 /// The session that needs a person most, seen from the pane that the caller sits in.
 pub fn next(context: &Context, here: Option<PaneId>) -> Result<SessionSnapshot, Error> {
+    let none = || Error::from(SessionError::NoneNeedsYou);
+    let ask = Ask::Next { pane: here.map(|pane| pane.to_string()) };
+    if let Some(NeedsYou { session }) = client::ask(context, ask) {
+        return status::shown(context, &session.ok_or_else(none)?);
+    }
     let now = Timestamp::now();
     let all = StatusReader::new(context)?.all_of(Which::current(now), now)?;
+    let all: Vec<&SessionStatus> = all.iter().collect();
+    needs_you(&all, here).map(|one| one.seen.clone()).ok_or_else(none)
+}
+
+/// The one of these that needs a person most.
+pub(crate) fn needs_you<'a>(
+    all: &[&'a SessionStatus],
+    here: Option<PaneId>,
+) -> Option<&'a SessionStatus> {
     let pane_of = |one: &SessionStatus| one.seen.pane.as_ref().map(|pane| pane.pane_id);
     let on_display = all.iter().position(|one| here.is_some() && pane_of(one) == here);
     let sessions: Vec<_> = all
         .iter()
         .map(|one| (&one.verdict.status, one.verdict.since, one.seen.pane.is_some()))
         .collect();
-    match attention::next(&sessions, on_display) {
-        Some(at) => Ok(all[at].seen.clone()),
-        None => Err(SessionError::NoneNeedsYou.into()),
-    }
+    attention::next(&sessions, on_display).map(|at| all[at])
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -195,14 +195,24 @@ impl Kernel {
         if ready == 0 {
             return stirred;
         }
-        // sleep: see BURST.
-        std::thread::sleep(BURST);
-        if let Some(bell) = &self.bell {
-            rustix::io::read(bell, &mut [0_u8; 8]).logged("take note of news");
+        if self.has_rung() {
+            // Whoever wakes us wants something now.
+            if let Some(bell) = &self.bell {
+                rustix::io::read(bell, &mut [0_u8; 8]).logged("take note of news");
+            }
+        } else if !at_most.is_zero() {
+            // sleep: see BURST.
+            std::thread::sleep(BURST);
         }
         self.take_ends(&mut stirred);
         self.take_writes(&mut stirred);
         stirred
+    }
+
+    fn has_rung(&self) -> bool {
+        let Some(bell) = &self.bell else { return false };
+        let mut fds = [PollFd::new(bell, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec::default())).unwrap_or(0) > 0
     }
 
     fn take_ends(&mut self, stirred: &mut Stirred) {

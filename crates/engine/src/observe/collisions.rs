@@ -1,8 +1,9 @@
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 
 use dogwatch_core::collision::both_edit;
 use dogwatch_protocol::id::SessionId;
-use dogwatch_protocol::status::SharedFile;
+use dogwatch_protocol::status::{SharedFile, StatusRow};
 use dogwatch_store::KeptCollision;
 use jiff::Timestamp;
 
@@ -64,26 +65,33 @@ impl Collisions {
     /// Those of one session.
     pub fn of(&self, id: &SessionId) -> Vec<SharedFile> {
         let shared = |pair: &Pair| {
-            let with = match &pair.sessions {
-                [(own, _), (_, other)] if own == id => other,
-                [(_, other), (own, _)] if own == id => other,
+            let (with, second) = match &pair.sessions {
+                [(own, _), (_, other)] if own == id => (other, false),
+                [(_, other), (own, _)] if own == id => (other, true),
                 _ => return None,
             };
-            Some(SharedFile { path: pair.path.clone(), with: with.clone(), at: pair.at })
+            Some(SharedFile { path: pair.path.clone(), with: with.clone(), at: pair.at, second })
         };
         self.all.iter().filter_map(shared).collect()
     }
+}
 
-    /// For people, the newest first.
-    pub fn lines(&self) -> Vec<String> {
-        let line = |pair: &Pair| {
-            let [(_, first), (_, second)] = &pair.sessions;
-            both_edit(&[first], second, &pair.path)
-        };
-        let mut lines: Vec<String> = self.all.iter().rev().take(MOST_LINES).map(line).collect();
-        if self.all.len() > MOST_LINES {
-            lines.push(format!("and {} more (--json)", self.all.len() - MOST_LINES));
+/// The files that two of these sessions edit, or one of them and another: for people, the newest first.
+pub fn lines(sessions: &[StatusRow]) -> Vec<String> {
+    let mut all: BTreeSet<(Reverse<Timestamp>, &str, [&str; 2])> = BTreeSet::new();
+    for row in sessions {
+        let own = row.session.name.as_str();
+        for shared in &row.collisions {
+            let with = shared.with.as_str();
+            let pair = if shared.second { [with, own] } else { [own, with] };
+            all.insert((Reverse(shared.at), &shared.path, pair));
         }
-        lines
     }
+    let line =
+        |(_, path, [first, second]): &(_, &str, [&str; 2])| both_edit(&[*first], second, path);
+    let mut lines: Vec<String> = all.iter().take(MOST_LINES).map(line).collect();
+    if all.len() > MOST_LINES {
+        lines.push(format!("and {} more (--json)", all.len() - MOST_LINES));
+    }
+    lines
 }

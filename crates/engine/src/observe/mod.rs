@@ -22,6 +22,7 @@ pub mod interests;
 pub mod jobs;
 pub mod limits;
 pub mod listeners;
+pub mod listing;
 pub mod loopback;
 pub mod messages;
 pub mod opencode;

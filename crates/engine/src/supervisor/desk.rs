@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::supervisor::LastError;
 use jiff::Timestamp;
 
 use crate::actions::send::deliver::{Done, InHand};
@@ -34,6 +35,8 @@ pub(super) struct Desk {
     /// What a message that waits was said to wait for.
     held: BTreeMap<SessionId, String>,
     failing: BTreeMap<SessionId, Failing>,
+    /// What went wrong since [`Desk::take_errors`].
+    errors: Vec<LastError>,
     /// Sessions that wait to be told of work that they gave away.
     subscribers: BTreeSet<SessionId>,
     callbacks_due: Option<Instant>,
@@ -49,6 +52,15 @@ struct Failing {
 }
 
 impl Desk {
+    pub(super) fn take_errors(&mut self) -> Vec<LastError> {
+        std::mem::take(&mut self.errors)
+    }
+
+    fn note(&mut self, session: &SessionId, error: &Error) {
+        let message = format!("{session}: {error}");
+        self.errors.push(LastError { at: Timestamp::now(), message });
+    }
+
     /// When something is due that a look at a session would not tell of, at most so long from now.
     pub(super) fn next_due(&self, at_most: Duration) -> Duration {
         let now = Instant::now();
@@ -91,6 +103,7 @@ impl Desk {
                     }
                 }
                 Err(error) => {
+                    self.note(id, &error);
                     Err::<(), _>(error).logged("serve a session");
                     // How far it had come is in its row, and not all that was decided was done.
                     self.in_hand.remove(id);

@@ -10,6 +10,7 @@
 //! wait for some seconds, and delays all: the dialog after a switch of models, the start of another agent after a limit, and the notice of a
 //! loop.
 
+mod clients;
 mod desk;
 mod serving;
 
@@ -27,6 +28,7 @@ use dogwatch_protocol::id::SessionId;
 use crate::observe::changes::Waker;
 use crate::watch::Watcher;
 use crate::{Context, Error, summon};
+use clients::Clients;
 use desk::Desk;
 pub use serving::{Found, find, report, wait_for};
 
@@ -72,17 +74,23 @@ pub fn serve(
     serving::write(&lock, context).logged("write who serves");
     let mut watcher = Watcher::acting(context)?;
     let stop = stop(watcher.waker())?;
+    let mut clients = Clients::start(context, watcher.waker());
     let mut desk = Desk::default();
     let mut used = Instant::now();
     let (mut round, mut replaced) = (None, None);
     loop {
         let at_most = desk.next_due(ROUND);
-        watcher.next(at_most, &stop)?;
-        if stop.load(Ordering::Relaxed) {
+        let is_stopped = || stop.load(Ordering::Relaxed);
+        let changes = watcher.next_unless(at_most, || is_stopped() || clients.is_called())?;
+        if is_stopped() {
             return Ok(End::Asked);
         }
+        clients.tell(&changes);
+        // Before anything is done that takes longer than an answer may.
+        clients.attend(context, &mut watcher);
         let touched = watcher.take_touched();
         desk.attend(context, &mut watcher, &touched);
+        clients.note(desk.take_errors());
         if round.is_some_and(|at: Instant| at.elapsed() < ROUND) {
             continue;
         }
@@ -95,7 +103,7 @@ pub fn serve(
                 return Ok(End::Replaced(lock));
             }
         }
-        if has_work(&watcher, &desk) || summon::has_clients(context) {
+        if has_work(&watcher, &desk) || clients.has_any() || summon::has_clients(context) {
             used = Instant::now();
         } else if used.elapsed() > LINGER && watcher.has_told_all() {
             return Ok(End::NothingLeft);

@@ -7,16 +7,21 @@ use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::record::ProcessIdent;
+use dogwatch_protocol::stream::Ask;
 use dogwatch_protocol::supervisor::{OpenWork, Serving, Supervisor};
 use dogwatch_store::{Session, Stage, Which, read_limited};
 use jiff::Timestamp;
 
 use crate::error::SystemError;
 use crate::observe::processes;
+use crate::socket::{self, client};
 use crate::{Context, Error, summon};
 
 /// More than the note has.
 const MOST_BYTES: u64 = 64 * 1024;
+
+/// How long it may take to answer before it is said that it does not: it may have something to do that takes longer than an answer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is known of a server's supervisor.
 #[derive(Debug, Clone)]
@@ -79,7 +84,10 @@ pub fn report(context: &Context) -> Result<Supervisor, Error> {
     };
     let lives = |one: &&Session| matches!(one.stage, Stage::Running(_));
     let sessions = sessions.iter().filter(lives).count();
-    Ok(Supervisor { socket: context.socket.clone(), serves, serving, sessions, open })
+    let listens = serves.then(|| socket::Place::of(context).path());
+    let health = if serves { client::ask_within(context, Ask::Health, PATIENCE) } else { None };
+    let socket = context.socket.clone();
+    Ok(Supervisor { socket, serves, serving, listens, health, sessions, open })
 }
 
 pub(super) fn write(mut lock: &File, context: &Context) -> Result<(), Error> {

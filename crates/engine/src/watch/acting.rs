@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_protocol::id::SessionId;
+use dogwatch_store::Store;
 
-use super::Watcher;
 use super::notifier::Notifier;
 use super::watched::Watched;
+use super::{Change, Watcher};
 use crate::actions::job;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
@@ -22,6 +23,15 @@ impl<'c> Watcher<'c> {
         Ok(watcher)
     }
 
+    /// The changes that were found beside a wait.
+    pub(crate) fn take_found(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.found)
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.reader.store
+    }
+
     /// Reader and statuses, for the supervisor's decisions.
     pub(crate) fn parts(
         &mut self,
@@ -29,6 +39,18 @@ impl<'c> Watcher<'c> {
         let Self { reader, watched, .. } = self;
         let judged = |id: &str| watched.get(id).map(|one: &Watched| one.status.clone());
         (reader, judged)
+    }
+
+    /// Looks at all that has stirred until now: whoever asks hears what is there.
+    pub(crate) fn catch_up(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        self.wait(now);
+        self.last_list = Some(now);
+        let mut changes = self.list_sessions(now)?;
+        self.watched.values_mut().for_each(|one| one.hasten(now));
+        changes.extend(self.turn()?);
+        self.found.extend(changes);
+        Ok(())
     }
 
     /// Has a session looked at then, if nothing tells of it before.

@@ -9,6 +9,7 @@
 //! The verdicts come from [`crate::observe::status`] and the same evidence as without a watcher.
 
 mod acting;
+mod change;
 mod focus;
 pub mod labels;
 pub(crate) mod line;
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile;
-use dogwatch_core::status::{Status, Verdict};
+use dogwatch_core::status::Status;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::PaneId;
@@ -38,6 +39,7 @@ use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::{background, processes, unmanaged};
 use crate::summon::{self, Client};
 use crate::{Context, Error};
+pub use change::{Change, What};
 use focus::Focus;
 pub use focus::Followed;
 use labels::Labels;
@@ -55,23 +57,6 @@ const MANY: usize = 32;
 
 /// How long a dialog that is said to be open is looked for on the screen again and again.
 const UNDRAWN: Duration = Duration::from_secs(3);
-
-#[derive(Debug, Clone)]
-pub struct Change {
-    pub at: Timestamp,
-    pub what: What,
-    pub status: SessionStatus,
-}
-
-#[derive(Debug, Clone)]
-pub enum What {
-    /// Seen for the first time by this watcher.
-    Seen,
-    /// Its status changed.
-    Changed { from: Box<Verdict> },
-    /// It was archived, or the agent left an unmanaged pane. The verdict is the last one.
-    Gone,
-}
 
 /// The source of a wake-up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,6 +92,8 @@ pub struct Watcher<'c> {
     focus: Focus,
     /// Options of panes, if they are to be set.
     labels: Option<Labels>,
+    /// Changes that were found beside a wait, and are reported by the next.
+    found: Vec<Change>,
     /// Sessions that were judged or removed since [`Watcher::take_touched`].
     touched: BTreeSet<SessionId>,
     /// Whether changes that are not worth reporting end a wait, too; and that there were some.
@@ -156,6 +143,7 @@ impl<'c> Watcher<'c> {
             snapshot: Err(dogwatch_tmux::Error::NoServer),
             focus: Focus::default(),
             labels: None,
+            found: Vec::new(),
             touched: BTreeSet::new(),
             reports_details: false,
             has_details: false,
@@ -229,13 +217,23 @@ impl<'c> Watcher<'c> {
     /// Waits at most `at_most` for changes, or until `stop` is set and the waker called. The first call reports every existing
     /// session.
     pub fn next(&mut self, at_most: Duration, stop: &AtomicBool) -> Result<Vec<Change>, Error> {
+        self.next_unless(at_most, || stop.load(Ordering::Relaxed))
+    }
+
+    /// The same; a wait ends when the waker was called and `stops` says so.
+    pub(crate) fn next_unless(
+        &mut self,
+        at_most: Duration,
+        stops: impl Fn() -> bool,
+    ) -> Result<Vec<Change>, Error> {
         let until = Instant::now() + at_most;
         loop {
-            let changes = self.turn()?;
+            let mut changes = std::mem::take(&mut self.found);
+            changes.extend(self.turn()?);
             let has_details = std::mem::take(&mut self.has_details) && self.reports_details;
             let is_touched = self.notifier.is_some() && !self.touched.is_empty();
             let is_news = !changes.is_empty() || self.focus.is_new() || has_details || is_touched;
-            if is_news || Instant::now() >= until || stop.load(Ordering::Relaxed) {
+            if is_news || Instant::now() >= until || stops() {
                 return Ok(changes);
             }
             self.wait(until.min(self.next_look()));
@@ -389,7 +387,7 @@ impl<'c> Watcher<'c> {
     fn take_due(&mut self, now: Instant) -> BTreeMap<SessionId, Option<Voice>> {
         let mut due = BTreeMap::new();
         for (id, watched) in &mut self.watched {
-            if let Some(Due { at, voice }) = watched.due
+            if let Some(Due { at, voice, .. }) = watched.due
                 && at <= now
             {
                 watched.due = None;

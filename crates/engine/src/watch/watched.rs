@@ -26,11 +26,13 @@ pub(super) struct Watched {
 pub(super) struct Due {
     pub(super) at: Instant,
     pub(super) voice: Voice,
+    /// Something told of a change since the last look; else it is only time to look again.
+    pub(super) is_told: bool,
 }
 
 impl Due {
     pub(super) fn soon(now: Instant) -> Self {
-        Self { at: now + pace::AFTERWARDS, voice: Voice::Output }
+        Self { at: now + pace::AFTERWARDS, voice: Voice::Output, is_told: true }
     }
 }
 
@@ -41,16 +43,30 @@ impl Watched {
             matches!(reason.source, Source::OwnWord | Source::Hook | Source::Transcript)
                 && (reason.at.is_some() || reason.role == Role::Decided)
         });
-        self.become_due(Due { at: pace::due(voice, tells, self.looked, now), voice });
+        let at = pace::due(voice, tells, self.looked, now);
+        self.become_due(Due { at, voice, is_told: true });
     }
 
     pub(super) fn look_at(&mut self, at: Instant) {
-        self.become_due(Due { at, voice: Voice::Output });
+        self.become_due(Due { at, voice: Voice::Output, is_told: false });
+    }
+
+    /// What has stirred is looked at now, without the pause that follows a look.
+    pub(super) fn hasten(&mut self, now: Instant) {
+        if let Some(due) = &mut self.due
+            && due.is_told
+        {
+            due.at = due.at.min(now);
+        }
     }
 
     fn become_due(&mut self, due: Due) {
         self.due = Some(match self.due {
-            Some(before) => Due { at: before.at.min(due.at), voice: before.voice.min(due.voice) },
+            Some(before) => Due {
+                at: before.at.min(due.at),
+                voice: before.voice.min(due.voice),
+                is_told: before.is_told || due.is_told,
+            },
             None => due,
         });
     }

@@ -1,0 +1,335 @@
+//! The programs at the supervisor's socket: what they ask is answered from what the supervisor sees, and who follows is told of changes.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dogwatch_base::log::{Logged as _, decided};
+use dogwatch_protocol::error::ErrorDetail;
+use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::stream::{
+    self, Ask, NeedsYou, Outcome, Reply, Request, Snapshot, StatusLine,
+};
+use dogwatch_protocol::supervisor::{Health, LastError};
+use dogwatch_tmux::PaneId;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::actions::attach;
+use crate::observe::changes::Waker;
+use crate::observe::snapshot;
+use crate::observe::status::SessionStatus;
+use crate::observe::{listing, processes, unmanaged};
+use crate::socket::server::{Event, GuestId, Server};
+use crate::watch::{Change, Watcher};
+use crate::{Context, Error};
+
+/// How many changes are known to who comes back.
+const MOST_TOLD: usize = 1000;
+/// How many errors are kept.
+const MOST_ERRORS: usize = 10;
+
+#[derive(Debug)]
+pub(super) struct Clients {
+    /// Without a socket, every command looks by itself.
+    server: Option<Server>,
+    called: Arc<AtomicBool>,
+    followers: BTreeMap<(GuestId, u64), Follower>,
+    told: Told,
+    /// What went wrong lately.
+    errors: VecDeque<LastError>,
+}
+
+/// A request to hear of changes.
+#[derive(Debug)]
+struct Follower {
+    /// These sessions; `None` for all.
+    only: Option<BTreeSet<SessionId>>,
+}
+
+/// What was told lately, by number.
+#[derive(Debug)]
+struct Told {
+    /// Names this supervisor and no other.
+    origin: String,
+    last: u64,
+    lines: VecDeque<Line>,
+}
+
+#[derive(Debug)]
+struct Line {
+    number: u64,
+    session: SessionId,
+    /// The JSON object.
+    text: String,
+}
+
+impl Clients {
+    /// The waker wakes whoever waits for events; [`Clients::is_called`] says that there are some.
+    pub(super) fn start(context: &Context, waker: Waker) -> Self {
+        let called = Arc::new(AtomicBool::new(false));
+        let server = Server::start(context, waker, Arc::clone(&called)).logged("open the socket");
+        let me = processes::myself().logged("look at a process");
+        let origin = me.map(|me| format!("{}.{}", me.pid, me.start)).unwrap_or_default();
+        let told = Told { origin, last: 0, lines: VecDeque::new() };
+        let (followers, errors) = (BTreeMap::new(), VecDeque::new());
+        Self { server, called, followers, told, errors }
+    }
+
+    pub(super) fn is_called(&self) -> bool {
+        self.called.load(Ordering::Acquire)
+    }
+
+    pub(super) fn has_any(&self) -> bool {
+        self.count() > 0
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.server.as_ref().map_or(0, Server::guests)
+    }
+
+    /// Keeps what went wrong, for who asks.
+    pub(super) fn note(&mut self, errors: Vec<LastError>) {
+        self.errors.extend(errors);
+        let too_many = self.errors.len().saturating_sub(MOST_ERRORS);
+        self.errors.drain(..too_many);
+    }
+
+    /// Answers what was asked since the last call.
+    pub(super) fn attend(&mut self, context: &Context, watcher: &mut Watcher<'_>) {
+        self.called.store(false, Ordering::Release);
+        let Some(server) = &self.server else { return };
+        let events = server.take();
+        if events.is_empty() {
+            return;
+        }
+        // Once for all that ask at the same time.
+        let caught_up = if events.iter().any(|event| matches!(event, Event::Asked(..))) {
+            watcher.catch_up()
+        } else {
+            Ok(())
+        };
+        let as_of = Timestamp::now();
+        // What was found is told before the answers, which have it.
+        let found = watcher.take_found();
+        self.tell(&found);
+        for event in events {
+            match event {
+                Event::Left(guest) => self.followers.retain(|(of, _), _| *of != guest),
+                Event::Asked(guest, Request { id, ask }) => {
+                    let line = match &caught_up {
+                        Ok(()) => self.reply(context, watcher, (guest, id), ask, as_of),
+                        Err(error) => Err(refused(error)),
+                    };
+                    let line =
+                        line.unwrap_or_else(|error| text(Some(id), Outcome::<()>::Error(error)));
+                    let is_last = !self.followers.contains_key(&(guest, id));
+                    self.send(guest, line, is_last);
+                }
+            }
+        }
+    }
+
+    fn send(&self, guest: GuestId, mut line: String, is_last: bool) {
+        // Who comes back and has missed nothing is told nothing.
+        if line.is_empty() {
+            return;
+        }
+        line.push('\n');
+        if let Some(server) = &self.server {
+            server.send(guest, Arc::from(line.into_bytes()), is_last);
+        }
+    }
+
+    /// Tells who follows.
+    pub(super) fn tell(&mut self, changes: &[Change]) {
+        for change in changes {
+            let id = &change.status.seen.session.id;
+            let number = self.told.last + 1;
+            let line = stream::Change { cursor: self.told.cursor(number), line: change.line() };
+            // Types of the protocol have no keys but texts.
+            let Some(text) = serde_json::to_string(&line).logged("write JSON") else { continue };
+            self.told.last = number;
+            for ((guest, request), follower) in &self.followers {
+                if follower.only.as_ref().is_none_or(|only| only.contains(id)) {
+                    self.send(*guest, told(*request, &text), false);
+                }
+            }
+            self.told.lines.push_back(Line { number, session: id.clone(), text });
+            if self.told.lines.len() > MOST_TOLD {
+                self.told.lines.pop_front();
+            }
+        }
+    }
+
+    fn reply(
+        &mut self,
+        context: &Context,
+        watcher: &mut Watcher<'_>,
+        (guest, id): (GuestId, u64),
+        ask: Ask,
+        as_of: Timestamp,
+    ) -> Result<String, ErrorDetail> {
+        decided(format_args!("a program asks: {ask:?}"));
+        let failed = |error: Error| refused(&error);
+        Ok(match ask {
+            Ask::Status { sessions } if sessions.is_empty() => {
+                let mut judged: Vec<SessionStatus> = watcher.statuses().cloned().collect();
+                snapshot::hide_superseded(&mut judged, |one| &one.seen);
+                let reader = watcher.parts().0;
+                let left_out = reader.left_out(&judged).map_err(failed)?;
+                answer(
+                    id,
+                    &listing::statuses(context, reader, &judged, left_out, as_of)
+                        .map_err(failed)?,
+                )
+            }
+            Ask::Status { sessions } => {
+                let judged = named(context, watcher, &sessions)?;
+                let reader = watcher.parts().0;
+                answer(id, &listing::statuses(context, reader, &judged, 0, as_of).map_err(failed)?)
+            }
+            Ask::Why { session } => {
+                let mut judged = named(context, watcher, &[session])?;
+                let one = judged.pop().ok_or_else(look_yourself)?;
+                answer(id, &listing::explained(&one, as_of))
+            }
+            Ask::Ls => {
+                let mut seen: Vec<_> = watcher
+                    .statuses()
+                    .filter(|one| one.seen.is_ours())
+                    .map(|one| one.seen.clone())
+                    .collect();
+                let store = watcher.store();
+                let all = seen.iter().map(|one| &one.session);
+                let mut left_out = snapshot::count_left_out(context, store, all).map_err(failed)?;
+                left_out += snapshot::hide_superseded(&mut seen, |one| one);
+                answer(id, &listing::sessions(&seen, left_out, as_of))
+            }
+            Ask::TmuxStatus => {
+                let judged: Vec<SessionStatus> = watcher.statuses().cloned().collect();
+                let is_shown =
+                    |one: &SessionStatus| one.seen.pane.is_some_and(|pane| pane.attached > 0);
+                let store = watcher.store();
+                let text = listing::in_short(Some(store), judged.iter().collect(), is_shown);
+                answer(id, &StatusLine { text })
+            }
+            Ask::Next { pane } => {
+                let here: Option<PaneId> = pane.as_deref().and_then(|pane| pane.parse().ok());
+                let session = needs_you(watcher.statuses(), here);
+                answer(id, &NeedsYou { session })
+            }
+            Ask::Health => {
+                let errors = self.errors.iter().cloned().collect();
+                answer(id, &Health { clients: self.count().saturating_sub(1), errors })
+            }
+            Ask::Follow { sessions, after } => {
+                let only = if sessions.is_empty() {
+                    None
+                } else {
+                    let judged = named(context, watcher, &sessions)?;
+                    Some(judged.into_iter().map(|one| one.seen.session.id).collect())
+                };
+                self.follow(watcher, (guest, id), only, after.as_deref(), as_of)
+            }
+        })
+    }
+
+    /// The first line for a new follower.
+    fn follow(
+        &mut self,
+        watcher: &Watcher<'_>,
+        (guest, id): (GuestId, u64),
+        only: Option<BTreeSet<SessionId>>,
+        after: Option<&str>,
+        as_of: Timestamp,
+    ) -> String {
+        let is_meant = |id: &SessionId| only.as_ref().is_none_or(|only| only.contains(id));
+        let since = after.and_then(|cursor| self.told.since(cursor));
+        let first = if let Some(lines) = since {
+            let lines = lines.filter(|line| is_meant(&line.session));
+            let lines: Vec<String> = lines.map(|line| told(id, &line.text)).collect();
+            lines.join("\n")
+        } else {
+            let all = watcher.statuses().filter(|one| is_meant(&one.seen.session.id));
+            let sessions = all.map(listing::report).collect();
+            let cursor = self.told.cursor(self.told.last);
+            text(Some(id), Outcome::<()>::Snapshot(Snapshot { cursor, as_of, sessions }))
+        };
+        self.followers.insert((guest, id), Follower { only });
+        first
+    }
+}
+
+impl Told {
+    fn cursor(&self, number: u64) -> String {
+        format!("{}.{number}", self.origin)
+    }
+
+    /// What was told after that; `None` if that is not known any more, or another supervisor told it.
+    fn since(&self, cursor: &str) -> Option<impl Iterator<Item = &Line>> {
+        let (origin, number) = cursor.rsplit_once('.')?;
+        let number: u64 = number.parse().ok()?;
+        let first = self.lines.front().map_or(self.last + 1, |line| line.number);
+        let is_known = origin == self.origin && number <= self.last && number + 1 >= first;
+        is_known.then(|| self.lines.iter().filter(move |line| line.number > number))
+    }
+}
+
+/// The session that `next` goes to.
+fn needs_you<'a>(
+    all: impl Iterator<Item = &'a SessionStatus>,
+    here: Option<PaneId>,
+) -> Option<SessionId> {
+    let all: Vec<&SessionStatus> = all.collect();
+    attach::needs_you(&all, here).map(|one| one.seen.session.id.clone())
+}
+
+/// The sessions meant by names, ids or panes, in their order, as they were last seen.
+fn named(
+    context: &Context,
+    watcher: &Watcher<'_>,
+    targets: &[String],
+) -> Result<Vec<SessionStatus>, ErrorDetail> {
+    let failed = |error: Error| refused(&error);
+    let mut found = Vec::new();
+    for target in targets {
+        let candidates = snapshot::candidates(context, watcher.store(), target).map_err(failed)?;
+        let judged: Vec<SessionStatus> = if candidates.is_empty() {
+            let is_meant = |one: &&SessionStatus| {
+                !one.seen.is_ours() && unmanaged::is_meant(&one.seen.session, target)
+            };
+            watcher.statuses().filter(is_meant).cloned().collect()
+        } else {
+            candidates.iter().filter_map(|one| watcher.status(&one.id).cloned()).collect()
+        };
+        if judged.is_empty() && !candidates.is_empty() {
+            return Err(look_yourself());
+        }
+        let meant = snapshot::meant(context, judged, |one| &one.seen, target);
+        found.push(meant.map_err(failed)?);
+    }
+    Ok(found)
+}
+
+fn told(request: u64, change: &str) -> String {
+    format!(r#"{{"id":{request},"change":{change}}}"#)
+}
+
+fn answer(id: u64, document: &impl Serialize) -> String {
+    text(Some(id), Outcome::Answer(document))
+}
+
+fn text<T: Serialize>(id: Option<u64>, is: Outcome<T>) -> String {
+    // Types of the protocol have no keys but texts.
+    serde_json::to_string(&Reply { id, is }).logged("write JSON").unwrap_or_default()
+}
+
+fn refused(error: &Error) -> ErrorDetail {
+    ErrorDetail { code: error.code().to_owned(), message: error.to_string(), hint: None }
+}
+
+fn look_yourself() -> ErrorDetail {
+    let message = "the supervisor does not watch this session".to_owned();
+    ErrorDetail { code: "not_watched".to_owned(), message, hint: None }
+}

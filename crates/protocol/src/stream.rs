@@ -1,0 +1,213 @@
+//! The lines that a program and a supervisor exchange over the supervisor's socket: a JSON object each.
+//!
+//! The supervisor greets first. The program's first line introduces it; all others are requests, each with a number that the replies to it
+//! bear. Answers are the documents that the commands of the same names print.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ErrorDetail;
+use crate::id::SessionId;
+use crate::status::{StatusReport, WatchLine};
+
+/// The versions of these lines that this program speaks.
+pub const VERSIONS: Versions = Versions { from: 1, to: 1 };
+
+/// From the oldest to the newest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Versions {
+    pub from: u32,
+    pub to: u32,
+}
+
+impl Versions {
+    pub fn has(self, version: u32) -> bool {
+        (self.from..=self.to).contains(&version)
+    }
+}
+
+/// The supervisor's first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Greeting {
+    pub hello: Host,
+}
+
+/// Who serves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Host {
+    /// The versions of these lines that it speaks.
+    pub protocol: Versions,
+    /// The version of its program.
+    pub version: String,
+    pub pid: i32,
+    /// The tmux server's socket.
+    pub server: PathBuf,
+}
+
+/// A program's first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Introduction {
+    pub hello: Guest,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Guest {
+    /// The version of these lines that it speaks.
+    pub protocol: u32,
+    /// What its own look would depend on, as a fingerprint: a supervisor that would look elsewhere refuses. Other programs leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<String>,
+}
+
+/// Any other line of a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Request {
+    /// Chosen by the program.
+    pub id: u64,
+    #[serde(flatten)]
+    pub ask: Ask,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum Ask {
+    /// What `status --json` prints; of all sessions that it lists, or of these, by name, id or pane.
+    Status {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sessions: Vec<String>,
+    },
+    /// What `why --json` prints.
+    Why { session: String },
+    /// What `ls --json` prints.
+    Ls,
+    /// What `tmux-status` prints, as `{"text": …}`.
+    TmuxStatus,
+    /// The session that `next` would go to, seen from this pane, as `{"session": ID}`.
+    Next {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pane: Option<String>,
+    },
+    /// How the supervisor is: `health` of what `supervisor --json` prints.
+    Health,
+    /// All sessions that are listed, or these, and from then on each change. With a cursor: what has changed since, if that is still known.
+    Follow {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sessions: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<String>,
+    },
+}
+
+/// Any other line of the supervisor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Reply<T> {
+    /// Of the request; missing in a complaint about a line that is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
+    #[serde(flatten)]
+    pub is: Outcome<T>,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome<T> {
+    Answer(T),
+    Error(ErrorDetail),
+    /// The first reply to `follow`, unless the changes since its cursor are known.
+    Snapshot(Snapshot),
+    Change(Box<Change>),
+}
+
+/// All sessions that are followed, at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Snapshot {
+    /// Names this moment.
+    pub cursor: String,
+    pub as_of: Timestamp,
+    pub sessions: Vec<StatusReport>,
+}
+
+/// One line of `watch --json`, and the moment after it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Change {
+    pub cursor: String,
+    #[serde(flatten)]
+    pub line: WatchLine,
+}
+
+/// The answer to `tmux_status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct StatusLine {
+    pub text: String,
+}
+
+/// The answer to `next`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct NeedsYou {
+    /// None if no session needs a person.
+    pub session: Option<SessionId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Request, String> {
+        serde_json::from_str(line).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn requests() {
+        let status = |sessions: &[&str]| Ask::Status {
+            sessions: sessions.iter().map(|&name| name.to_owned()).collect(),
+        };
+        for (line, ask) in [
+            (r#"{"id":1,"ask":"status"}"#, status(&[])),
+            (r#"{"id":1,"ask":"status","sessions":["a","b"]}"#, status(&["a", "b"])),
+            (r#"{"id":1,"ask":"ls"}"#, Ask::Ls),
+            (r#"{"ask":"why","session":"a","id":1}"#, Ask::Why { session: "a".to_owned() }),
+            (r#"{"id":1,"ask":"follow"}"#, Ask::Follow { sessions: vec![], after: None }),
+        ] {
+            assert_eq!(read(line), Ok(Request { id: 1, ask }), "{line}");
+        }
+        for line in [
+            "",
+            "null",
+            "[]",
+            r#"{"id":1}"#,
+            r#"{"ask":"ls"}"#,
+            r#"{"id":-1,"ask":"ls"}"#,
+            r#"{"id":1,"ask":"why"}"#,
+            r#"{"id":1,"ask":"conquer"}"#,
+        ] {
+            assert!(read(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn replies() {
+        let answer =
+            Reply { id: Some(7), is: Outcome::Answer(StatusLine { text: "*1".to_owned() }) };
+        let line = serde_json::to_string(&answer).unwrap();
+        assert_eq!(line, r#"{"id":7,"answer":{"text":"*1"}}"#);
+        assert_eq!(serde_json::from_str::<Reply<StatusLine>>(&line).unwrap(), answer);
+    }
+}
