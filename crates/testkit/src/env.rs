@@ -270,6 +270,15 @@ impl TestEnv {
         })
     }
 
+    /// Does something while the supervisor stands still, so that commands look by themselves.
+    pub fn without_supervisor<T>(&self, run: impl FnOnce() -> T) -> T {
+        let pid = self.supervisor().expect("a supervisor serves");
+        process::signal(pid, rustix::process::Signal::STOP);
+        let result = run();
+        process::signal(pid, rustix::process::Signal::CONT);
+        result
+    }
+
     fn end_servers(&self) {
         let sockets = self.sockets().clone();
         for socket in &sockets {

@@ -48,6 +48,16 @@ impl CommandOutput {
         serde_json::from_slice(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self}"))
     }
 
+    /// The JSON object without the moment at which it was seen.
+    #[track_caller]
+    pub fn facts(&self) -> Value {
+        let mut value = self.json();
+        if let Some(document) = value.as_object_mut() {
+            document.shift_remove("as_of");
+        }
+        value
+    }
+
     /// The JSON with every value that differs from run to run replaced by its key.
     #[track_caller]
     pub fn json_shape(&self) -> String {
@@ -72,8 +82,8 @@ impl fmt::Display for CommandOutput {
     }
 }
 
-const CHANGING: [&str; 8] =
-    ["id", "pid", "pane", "conversation", "created", "started", "since", "version"];
+const CHANGING: [&str; 9] =
+    ["as_of", "id", "pid", "pane", "conversation", "created", "started", "since", "version"];
 
 fn redact(value: &mut Value) {
     match value {

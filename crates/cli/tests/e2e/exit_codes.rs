@@ -127,9 +127,9 @@ fn every_command_refuses_what_it_does_not_know() {
 #[test]
 fn json_is_one_flag() {
     let env = TestEnv::new();
-    let after = env.dogwatch(&["ls", "--json"]).success().text();
-    assert_eq!(env.dogwatch(&["--json", "ls"]).success().text(), after);
-    assert_eq!(env.dogwatch(&["list", "--json"]).success().text(), after);
+    let after = env.dogwatch(&["ls", "--json"]).success().facts();
+    assert_eq!(env.dogwatch(&["--json", "ls"]).success().facts(), after);
+    assert_eq!(env.dogwatch(&["list", "--json"]).success().facts(), after);
     for words in [&["attach", "x", "--json"][..], &["--json", "relay"], &["demo", "--json"]] {
         let output = env.dogwatch(words).code(2);
         assert!(output.stdout.is_empty() && output.stderr.contains("JSON"), "{words:?}: {output}");

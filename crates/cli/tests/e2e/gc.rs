@@ -2,6 +2,7 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use dogwatch_testkit::{TestEnv, eventually, process};
+use serde_json::Value;
 
 #[test]
 fn forgets_what_ended_and_spares_what_lives() {
@@ -25,8 +26,8 @@ fn forgets_what_ended_and_spares_what_lives() {
 }
 
 /// Everything a dry run could change.
-fn snapshot(env: &TestEnv) -> (String, Vec<String>, String) {
-    let listed = env.dogwatch(&["ls", "--all", "--json"]).text();
+fn snapshot(env: &TestEnv) -> (Value, Vec<String>, String) {
+    let listed = env.dogwatch(&["ls", "--all", "--json"]).success().facts();
     let mut files: Vec<String> = fs::read_dir(env.state_dir().join("sessions"))
         .unwrap()
         .map(|e| e.unwrap().path().display().to_string())

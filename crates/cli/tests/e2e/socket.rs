@@ -81,20 +81,10 @@ fn ask(env: &TestEnv, session: &Spawned) {
     let _ = env.run_with_input(&mut hook, asks.as_bytes()).success();
 }
 
-/// Without what depends on the moment of the look.
-fn timeless(mut document: Value) -> Value {
-    document.as_object_mut().unwrap().remove("as_of");
-    document
-}
-
 /// What a command prints while the supervisor answers, and while it stands still, so that the command looks by itself.
 fn both_ways(env: &TestEnv, args: &[&str]) -> (Value, Value) {
-    let pid = env.supervisor().unwrap();
-    let asked = env.dogwatch(args).success().json();
-    process::signal(pid, Signal::STOP);
-    let looked = env.dogwatch(args).success().json();
-    process::signal(pid, Signal::CONT);
-    (timeless(asked), timeless(looked))
+    let asked = env.dogwatch(args).success().facts();
+    (asked, env.without_supervisor(|| env.dogwatch(args).success().facts()))
 }
 
 #[test]

@@ -35,6 +35,7 @@ fn json_shape() {
     "#);
     insta::assert_snapshot!(env.dogwatch(&["ls", "--json"]).success().json_shape(), @r#"
     {
+      "as_of": "[as_of]",
       "sessions": [
         {
           "id": "[id]",

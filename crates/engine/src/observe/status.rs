@@ -114,6 +114,13 @@ impl<'c> StatusReader<'c> {
         Ok(Self { context, store, memories, profiles, trust, is_brief: false, details: None })
     }
 
+    /// One that reads of ended sessions only how they did, as lists show them.
+    #[must_use]
+    pub(crate) fn in_brief(mut self) -> Self {
+        self.is_brief = true;
+        self
+    }
+
     /// Reads what [`StatusReader::details`] returns while tmux answers, which takes longer.
     #[must_use]
     pub fn with_details(mut self) -> Self {

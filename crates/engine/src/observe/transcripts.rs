@@ -137,12 +137,17 @@ pub fn said_since(path: &Path, dialect: Dialect, since: Timestamp) -> Vec<String
     transcript::said_since(dialect, &text(path), since)
 }
 
+/// How much of what was read is compared before more is read.
+const MARK: usize = 64;
+
 /// What a transcript told so far, so that only what was added since need be read.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     path: PathBuf,
     /// Up to the end of the last whole line.
     read_to: u64,
+    /// The end of what was read: if it is not there any more, the file was written anew.
+    mark: Vec<u8>,
     turn: Turn,
     loops: Loops,
 }
@@ -156,7 +161,8 @@ impl Reading {
     /// The turns that the transcript tells of by now.
     pub fn turns(&mut self, path: &Path, dialect: Dialect) -> &Turn {
         let length = files::regular_length(path).unwrap_or(0);
-        if self.path != path || length < self.read_to {
+        if self.path != path || length < self.read_to || (length > self.read_to && !self.is_same())
+        {
             *self = Self { path: path.to_owned(), ..Self::default() };
             self.begin(dialect, length);
         } else if length > self.read_to {
@@ -167,6 +173,13 @@ impl Reading {
         }
         self.turn.looping = self.loops.found();
         &self.turn
+    }
+
+    /// Whether what was read last is still there.
+    fn is_same(&self) -> bool {
+        let size = u64::try_from(self.mark.len()).unwrap_or(0);
+        let from = self.read_to.saturating_sub(size);
+        files::read_range(&self.path, from, size).is_some_and(|bytes| bytes == self.mark)
     }
 
     /// Reads from the end, far enough back to meet the beginning of the last turn.
@@ -241,6 +254,7 @@ impl Reading {
         bytes.truncate(whole);
         rollout::fold_onto(&mut self.turn, dialect, &files::text(&bytes));
         self.read_to = from + u64::try_from(whole).unwrap_or(0);
+        self.mark = bytes[bytes.len().saturating_sub(MARK)..].to_vec();
         bytes
     }
 }

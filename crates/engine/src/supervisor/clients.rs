@@ -1,5 +1,7 @@
 //! The programs at the supervisor's socket: what they ask is answered from what the supervisor sees, and who follows is told of changes.
 
+mod ended;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +25,7 @@ use crate::observe::{listing, processes, unmanaged};
 use crate::socket::server::{Event, GuestId, Server};
 use crate::watch::{Change, Watcher};
 use crate::{Context, Error};
+use ended::Ended;
 
 /// How many changes are known to who comes back.
 const MOST_TOLD: usize = 1000;
@@ -36,6 +39,7 @@ pub(super) struct Clients {
     called: Arc<AtomicBool>,
     followers: BTreeMap<(GuestId, u64), Follower>,
     told: Told,
+    ended: Ended,
     /// What went wrong lately.
     errors: VecDeque<LastError>,
 }
@@ -73,7 +77,7 @@ impl Clients {
         let origin = me.map(|me| format!("{}.{}", me.pid, me.start)).unwrap_or_default();
         let told = Told { origin, last: 0, lines: VecDeque::new() };
         let (followers, errors) = (BTreeMap::new(), VecDeque::new());
-        Self { server, called, followers, told, errors }
+        Self { server, called, followers, told, ended: Ended::default(), errors }
     }
 
     pub(super) fn is_called(&self) -> bool {
@@ -174,7 +178,7 @@ impl Clients {
         let failed = |error: Error| refused(&error);
         Ok(match ask {
             Ask::Status { sessions } if sessions.is_empty() => {
-                let mut judged: Vec<SessionStatus> = watcher.statuses().cloned().collect();
+                let mut judged = self.ended.listed(context, watcher, as_of).map_err(failed)?;
                 snapshot::hide_superseded(&mut judged, |one| &one.seen);
                 let reader = watcher.parts().0;
                 let left_out = reader.left_out(&judged).map_err(failed)?;
@@ -303,7 +307,9 @@ fn named(
         } else {
             candidates.iter().filter_map(|one| watcher.status(&one.id).cloned()).collect()
         };
-        if judged.is_empty() && !candidates.is_empty() {
+        // Of one that has ended, more is to be read than is kept here.
+        let has_ended = judged.iter().all(|one| one.verdict.status.is_over());
+        if has_ended && !(candidates.is_empty() && judged.is_empty()) {
             return Err(look_yourself());
         }
         let meant = snapshot::meant(context, judged, |one| &one.seen, target);

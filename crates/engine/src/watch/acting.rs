@@ -12,6 +12,7 @@ use super::watched::Watched;
 use super::{Change, Watcher};
 use crate::actions::job;
 use crate::observe::status::{SessionStatus, StatusReader};
+use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::{Context, Error};
 
 impl<'c> Watcher<'c> {
@@ -26,6 +27,11 @@ impl<'c> Watcher<'c> {
     /// The changes that were found beside a wait.
     pub(crate) fn take_found(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.found)
+    }
+
+    /// What tmux last showed.
+    pub(crate) fn sights(&self) -> Result<&TmuxSnapshot, &dogwatch_tmux::Error> {
+        self.snapshot.as_ref()
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -47,7 +53,11 @@ impl<'c> Watcher<'c> {
         self.wait(now);
         self.last_list = Some(now);
         let mut changes = self.list_sessions(now)?;
-        self.watched.values_mut().for_each(|one| one.hasten(now));
+        for watched in self.watched.values_mut() {
+            watched.hasten(now);
+        }
+        // Of time, and of a process that was stopped, nothing tells.
+        self.judges_all = true;
         changes.extend(self.turn()?);
         self.found.extend(changes);
         Ok(())

@@ -92,6 +92,8 @@ pub struct Watcher<'c> {
     focus: Focus,
     /// Options of panes, if they are to be set.
     labels: Option<Labels>,
+    /// The next turn judges all living sessions again.
+    judges_all: bool,
     /// Changes that were found beside a wait, and are reported by the next.
     found: Vec<Change>,
     /// Sessions that were judged or removed since [`Watcher::take_touched`].
@@ -143,6 +145,7 @@ impl<'c> Watcher<'c> {
             snapshot: Err(dogwatch_tmux::Error::NoServer),
             focus: Focus::default(),
             labels: None,
+            judges_all: false,
             found: Vec::new(),
             touched: BTreeSet::new(),
             reports_details: false,
@@ -286,9 +289,16 @@ impl<'c> Watcher<'c> {
         if now.duration_since(self.last_round) >= ROUND {
             self.last_round = now;
             for (id, watched) in &self.watched {
-                if pace::is_restless(&watched.status, watched.changed, now) {
+                if pace::is_restless(watched, now) {
                     due.entry(id.clone()).or_insert(None);
                 }
+            }
+        }
+        if std::mem::take(&mut self.judges_all) {
+            let living =
+                self.watched.iter().filter(|(_, one)| !one.status.verdict.status.is_over());
+            for (id, _) in living {
+                due.entry(id.clone()).or_insert(None);
             }
         }
         changes.extend(self.look(due, now)?);
@@ -543,6 +553,7 @@ impl<'c> Watcher<'c> {
             interests,
             looked: now,
             changed,
+            told: before.map_or(now, |before| before.told),
             // Events between the reading and the new subscription were missed: read again soon.
             due: if is_same && !is_undrawn {
                 before.and_then(|b| b.due)

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use dogwatch_core::profile;
 use dogwatch_core::status::Status;
 
+use super::watched::Watched;
 use crate::observe::interests::Voice;
-use crate::observe::status::SessionStatus;
 
 /// A transcript grows line by line; read several lines together.
 const TRANSCRIPT: Duration = Duration::from_millis(100);
@@ -32,15 +32,21 @@ pub(super) fn due(voice: Voice, tells: bool, looked: Instant, now: Instant) -> I
 
 /// Whether the status may change by time alone: a working session may turn out to be stuck, one that just ended may turn
 /// out to be settled.
-pub(super) fn is_restless(one: &SessionStatus, changed: Instant, now: Instant) -> bool {
-    if one.seen.session.agent == profile::COMMAND || one.verdict.status.is_over() {
-        return matches!(one.verdict.status, Status::Starting);
+pub(super) fn is_restless(watched: &Watched, now: Instant) -> bool {
+    let Watched { status: one, changed, told, .. } = watched;
+    if one.verdict.status.is_over() {
+        return false;
+    }
+    if one.seen.session.agent == profile::COMMAND {
+        // What it has printed last may be a question, if it stays.
+        let has_printed = now.duration_since(*told) < SETTLED;
+        return has_printed || matches!(one.verdict.status, Status::Starting);
     }
     let at_rest = matches!(
         one.verdict.status,
         Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. }
     );
-    !at_rest || now.duration_since(changed) < SETTLED
+    !at_rest || now.duration_since(*changed) < SETTLED
 }
 
 #[cfg(test)]

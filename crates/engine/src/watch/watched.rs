@@ -19,6 +19,8 @@ pub(super) struct Watched {
     pub(super) interests: Vec<(Interest, Voice)>,
     pub(super) looked: Instant,
     pub(super) changed: Instant,
+    /// When something last told of it.
+    pub(super) told: Instant,
     pub(super) due: Option<Due>,
 }
 
@@ -43,6 +45,7 @@ impl Watched {
             matches!(reason.source, Source::OwnWord | Source::Hook | Source::Transcript)
                 && (reason.at.is_some() || reason.role == Role::Decided)
         });
+        self.told = now;
         let at = pace::due(voice, tells, self.looked, now);
         self.become_due(Due { at, voice, is_told: true });
     }
