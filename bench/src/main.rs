@@ -77,6 +77,7 @@ enum Job {
     Sweep,
     Reconcile,
     Status,
+    Supervisor,
     Team,
     Told,
     Relay,
@@ -150,6 +151,19 @@ fn measure(args: &Args) -> Result<Report, Error> {
         }
         finish(world);
     }
+    let mut costs = Vec::new();
+    if wanted(Job::Supervisor) {
+        let world = World::make(args.dogwatch.as_deref())?;
+        claude::install(&world)?;
+        groups.push(cases::supervisor::answers(&world, most, rounds)?);
+        finish(world);
+        let world = World::make(args.dogwatch.as_deref())?;
+        claude::install(&world)?;
+        let (group, cost) = cases::supervisor::costs(&world, most, rounds)?;
+        groups.push(group);
+        costs.extend(cost);
+        finish(world);
+    }
     if wanted(Job::Send) {
         let world = World::make(args.dogwatch.as_deref())?;
         groups.extend(cases::send::measure(&world, rounds.div_ceil(10))?);
@@ -178,7 +192,6 @@ fn measure(args: &Args) -> Result<Report, Error> {
         groups.extend(cases::story_automator::measure(&world, rounds)?);
         finish(world);
     }
-    let mut costs = Vec::new();
     if wanted(Job::Relay) {
         let world = World::make(args.dogwatch.as_deref())?;
         claude::install(&world)?;

@@ -10,6 +10,7 @@ pub(crate) mod send;
 pub(crate) mod spawn;
 pub(crate) mod status;
 pub(crate) mod story_automator;
+pub(crate) mod supervisor;
 pub(crate) mod sweep;
 pub(crate) mod team;
 pub(crate) mod told;

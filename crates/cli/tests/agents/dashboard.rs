@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dogwatch_testkit::{dogwatch, eventually_or, process};
+use dogwatch_testkit::{dogwatch, eventually_or, process, wait_until};
 use model_double::homes::Agent;
 use rustix::process::Signal;
 
@@ -144,7 +144,12 @@ fn a_dialog_that_changed_is_refused(agent: Agent) {
     top.shows("1 need you");
     eventually_or("what can be chosen is shown", || {
         top.keys(&["a"]);
-        let screen = top.screen();
+        // One key at a time: a second one would be for what is shown later.
+        let screen = wait_until("the key is taken", || {
+            let screen = top.screen();
+            let is_taken = ["── answer a ─", "nothing to answer", "not on the screen"];
+            is_taken.iter().any(|text| screen.contains(text)).then_some(screen)
+        });
         if screen.contains("── answer a ─") { Ok(()) } else { Err(screen) }
     });
     let dashboard = top.pid();

@@ -4,6 +4,7 @@
 //! Requests are answered by the supervisor's own thread, which is woken for them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -23,7 +24,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::guest::{Gone, Guest, line};
 use super::{Place, new_socket, view};
 use crate::Context;
-use crate::observe::changes::Waker;
 
 /// How many programs are talked to at a time.
 const MOST_GUESTS: usize = 200;
@@ -42,19 +42,17 @@ pub(crate) enum Event {
     Left(GuestId),
 }
 
-#[derive(Debug)]
 pub(crate) struct Server {
     shared: Arc<Shared>,
     path: PathBuf,
 }
 
-#[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
     /// Wakes the socket's thread.
     bell: UnixStream,
     /// Wakes the supervisor.
-    waker: Waker,
+    wake: Box<dyn Fn() + Send + Sync>,
     called: Arc<AtomicBool>,
 }
 
@@ -73,6 +71,12 @@ struct Out {
     is_last: bool,
 }
 
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -81,10 +85,10 @@ impl Shared {
 
 impl Server {
     /// Listens. Whoever calls has the supervisor's lock, so that what is at the socket's path is left by one that died. `called` is set and
-    /// the waker used when there are events.
+    /// `wake` called when there are events.
     pub(crate) fn start(
         context: &Context,
-        waker: Waker,
+        wake: impl Fn() + Send + Sync + 'static,
         called: Arc<AtomicBool>,
     ) -> io::Result<Self> {
         let place = Place::of(context);
@@ -102,7 +106,8 @@ impl Server {
         let (bell, wakes) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         wakes.set_nonblocking(true)?;
-        let shared = Arc::new(Shared { state: Mutex::default(), bell, waker, called });
+        let shared =
+            Arc::new(Shared { state: Mutex::default(), bell, wake: Box::new(wake), called });
         let greeting = Greeting {
             hello: Host {
                 protocol: VERSIONS,
@@ -256,7 +261,7 @@ impl Desk {
 
     fn call(&self) {
         self.shared.called.store(true, Ordering::Release);
-        self.shared.waker.wake();
+        (self.shared.wake)();
     }
 
     fn forget(&mut self, id: GuestId) {

@@ -72,7 +72,8 @@ impl Clients {
     /// The waker wakes whoever waits for events; [`Clients::is_called`] says that there are some.
     pub(super) fn start(context: &Context, waker: Waker) -> Self {
         let called = Arc::new(AtomicBool::new(false));
-        let server = Server::start(context, waker, Arc::clone(&called)).logged("open the socket");
+        let server = Server::start(context, move || waker.wake(), Arc::clone(&called));
+        let server = server.logged("open the socket");
         let me = processes::myself().logged("look at a process");
         let origin = me.map(|me| format!("{}.{}", me.pid, me.start)).unwrap_or_default();
         let told = Told { origin, last: 0, lines: VecDeque::new() };

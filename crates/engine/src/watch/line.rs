@@ -159,3 +159,12 @@ impl Line {
         self.open = Some(Open { control, notes });
     }
 }
+
+/// Turns an error of tmux into one that the watcher survives: the next round tries again.
+pub(super) fn passing(error: dogwatch_tmux::Error) -> dogwatch_tmux::Error {
+    if error.is_no_server() || error.is_passing() {
+        return error;
+    }
+    let source = std::io::Error::other(error.to_string()).into();
+    dogwatch_tmux::Error::Io { action: "ask tmux", source }
+}

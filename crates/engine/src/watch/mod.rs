@@ -43,7 +43,7 @@ pub use change::{Change, What};
 use focus::Focus;
 pub use focus::Followed;
 use labels::Labels;
-use line::Line;
+use line::{Line, passing};
 use notifier::Notifier;
 use watched::{Due, Watched, face, is_to_be_reported, pane};
 
@@ -589,13 +589,4 @@ impl Drop for Watcher<'_> {
     fn drop(&mut self) {
         self.remove_labels();
     }
-}
-
-/// Turns an error of tmux into one that the watcher survives: the next round tries again.
-fn passing(error: dogwatch_tmux::Error) -> dogwatch_tmux::Error {
-    if error.is_no_server() || error.is_passing() {
-        return error;
-    }
-    let source = std::io::Error::other(error.to_string()).into();
-    dogwatch_tmux::Error::Io { action: "ask tmux", source }
 }
