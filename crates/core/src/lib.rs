@@ -102,6 +102,7 @@ pub mod since;
 pub mod skill;
 pub mod startup;
 pub mod status;
+pub mod step;
 pub mod suggest;
 pub mod superseded;
 pub mod terminal;

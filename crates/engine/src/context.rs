@@ -1,8 +1,10 @@
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::Logged as _;
-use dogwatch_store::{StateDir, Store, StoreError};
+use dogwatch_store::{StateDir, Store, StoreError, lock_file};
 use dogwatch_tmux::{Server, Socket};
 
 /// What every use case needs to know of its surroundings, read from the environment once, at start.
@@ -60,6 +62,16 @@ impl Context {
 
     pub fn store(&self) -> Result<Store, StoreError> {
         Store::open(&self.state)
+    }
+
+    /// The lock of this name, for what one process may do at a time; `None` while another one has it.
+    pub fn lock(&self, name: &str) -> Result<Option<File>, crate::Error> {
+        let path = self.state.lock_named(name)?;
+        match lock_file::try_lock(&path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(crate::Error::io(format!("lock {}", path.display()))(error)),
+        }
     }
 }
 

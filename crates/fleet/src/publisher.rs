@@ -18,7 +18,6 @@ use super::link;
 use super::probe::Trust;
 use super::relay::Prepared;
 use crate::state_cache::StateCache;
-use dogwatch_engine::actions::send::queue;
 use dogwatch_engine::error::FleetError;
 use dogwatch_engine::observe::changes::{Changes, Interest, Waker};
 use dogwatch_engine::watch::Change;
@@ -98,8 +97,7 @@ impl Publisher {
         shown: &[Change],
         tell: impl Fn(Notice) + Send + 'static,
     ) -> Result<Self, Error> {
-        let lock =
-            queue::lock(&host.context, "relay")?.ok_or(Error::Fleet(FleetError::AlreadyRelayed))?;
+        let lock = host.context.lock("relay")?.ok_or(Error::Fleet(FleetError::AlreadyRelayed))?;
         let mut store = host.context.store()?;
         store.begin_relay(Timestamp::now())?;
         let runtime = link::runtime()?;

@@ -17,7 +17,6 @@ use dogwatch_engine::error::{AgentError, MessageError, QuestionError};
 use dogwatch_engine::observe::status::SessionStatus;
 use dogwatch_engine::observe::{agents, project, status};
 use dogwatch_protocol::mcp::{Asked, Sent, Spawned};
-use dogwatch_protocol::message::{AnswerOutcome, Answered};
 use dogwatch_store::Settlement;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -182,13 +181,7 @@ pub(crate) fn answer(shared: &Shared, args: &AnswerArgs) -> Reply {
     }
     let id = judged.seen.session.id;
     let answered = dialogs::answer(context, &id, &args.choice, Some(&args.mark))?;
-    reply(&Answered {
-        name: answered.name,
-        dialog: answered.dialog,
-        question: answered.question,
-        choice: answered.choice,
-        outcome: if answered.is_proven { AnswerOutcome::Answered } else { AnswerOutcome::Unproven },
-    })
+    reply(&answered)
 }
 
 pub(crate) fn ask_person(shared: &Shared, args: &AskPersonArgs) -> Reply {

@@ -180,24 +180,21 @@ impl Offer<'_> {
     }
 
     fn ask(&self, ask: &Ask) -> Calls {
-        let options: Value = ask
-            .options
-            .iter()
-            .map(|label| json!({ "label": label, "description": format!("Take {label}") }))
-            .collect();
-        let questions = |extra: Value| {
-            let mut question = extra;
-            set(&mut question, "question", Some(ask.question.as_str()));
-            set(&mut question, "header", Some(ask.header.as_str()));
-            set(&mut question, "options", Some(options.clone()));
-            json!({ "questions": [question] })
+        let questions = |extra: fn(usize, &Ask) -> Value| {
+            let all = std::iter::once(ask).chain(&ask.also).enumerate();
+            let all: Vec<Value> = all.map(|(at, one)| question(one, extra(at, one))).collect();
+            json!({ "questions": all })
         };
-        self.call("AskUserQuestion", questions(json!({ "multiSelect": false })))
-            .or_else(|| self.call("request_user_input", questions(json!({ "id": "question_1" }))))
+        self.call("AskUserQuestion", questions(|_, one| json!({ "multiSelect": one.multi })))
             .or_else(|| {
-                self.call("ask_user", questions(json!({ "type": "choice", "multiSelect": false })))
+                let id = |at, _: &Ask| json!({ "id": format!("question_{}", at + 1) });
+                self.call("request_user_input", questions(id))
             })
-            .or_else(|| self.call("question", questions(json!({}))))
+            .or_else(|| {
+                let kind = |_, one: &Ask| json!({ "type": "choice", "multiSelect": one.multi });
+                self.call("ask_user", questions(kind))
+            })
+            .or_else(|| self.call("question", questions(|_, one| json!({ "multiple": one.multi }))))
     }
 
     fn subagent(&self, task: &Subagent) -> Calls {
@@ -213,6 +210,17 @@ impl Offer<'_> {
         self.call("ExitPlanMode", json!({ "plan": plan }))
             .or_else(|| self.call("exit_plan_mode", json!({ "plan": plan })))
     }
+}
+
+/// A question with its options, beside what only some agents know.
+fn question(ask: &Ask, mut question: Value) -> Value {
+    let described =
+        |label: &String| json!({ "label": label, "description": format!("Take {label}") });
+    let options: Value = ask.options.iter().map(described).collect();
+    set(&mut question, "question", Some(ask.question.as_str()));
+    set(&mut question, "header", Some(ask.header.as_str()));
+    set(&mut question, "options", Some(options));
+    question
 }
 
 fn call(tool: &OfferedTool, args: Value) -> ToolCall {

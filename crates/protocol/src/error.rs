@@ -12,7 +12,7 @@ pub struct ErrorReport {
 }
 
 /// What went wrong.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ErrorDetail {
     /// One of the codes in `docs/protocol.md`.

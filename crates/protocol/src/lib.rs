@@ -44,6 +44,7 @@ pub mod exit_code;
 pub mod fleet;
 pub mod id;
 pub mod job;
+pub mod keys;
 pub mod label;
 pub mod limits;
 pub mod mcp;

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ErrorDetail;
 use crate::id::SessionId;
+use crate::keys::Interrupted;
+use crate::message::When;
 use crate::status::{StatusReport, WatchLine};
 
 /// The versions of these lines that this program speaks.
@@ -100,6 +102,41 @@ pub enum Ask {
     },
     /// How the supervisor is: `health` of what `supervisor --json` prints.
     Health,
+    /// Delivers a message. The answer is what `send --json` prints, when its outcome is known or the time is over.
+    Send {
+        session: String,
+        text: String,
+        /// A command of the agent's own, which is typed.
+        #[serde(default)]
+        slash: bool,
+        #[serde(default = "when_idle")]
+        when: When,
+        /// How many seconds to wait for the agent. The message stays queued after that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout: Option<u32>,
+        /// A UUID: what was posted with it before is not posted again, and its outcome is the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// Chooses an option of the open dialog. The answer is what `answer --json` prints.
+    Answer {
+        session: String,
+        choice: String,
+        /// The mark of the dialog that was shown: of no other one.
+        dialog: String,
+        /// As for `send`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// Presses the keys that cut the running turn short, once. The answer is `{"interrupted": …}`.
+    Interrupt {
+        session: String,
+        /// As for `send`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// Presses the keys by which agents end. `kill` asks for it, and for the next step if they had no effect.
+    Leave { agents: Vec<Leaving> },
     /// All sessions that are listed, or these, and from then on each change. With a cursor: what has changed since, if that is still known.
     Follow {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,6 +144,36 @@ pub enum Ask {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<String>,
     },
+}
+
+fn when_idle() -> When {
+    When::Idle
+}
+
+/// An agent that is to end by its own keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Leaving {
+    pub pane: String,
+    /// The name of its profile.
+    pub agent: String,
+    /// Keys that the profile has for this, and no others.
+    pub keys: Vec<String>,
+}
+
+/// The answer to `leave`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Left {
+    /// Panes that took no keys.
+    pub missed: Vec<String>,
+}
+
+/// The answer to `interrupt`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct InterruptAnswer {
+    pub interrupted: Interrupted,
 }
 
 /// Any other line of the supervisor.
@@ -185,6 +252,17 @@ mod tests {
             (r#"{"id":1,"ask":"ls"}"#, Ask::Ls),
             (r#"{"ask":"why","session":"a","id":1}"#, Ask::Why { session: "a".to_owned() }),
             (r#"{"id":1,"ask":"follow"}"#, Ask::Follow { sessions: vec![], after: None }),
+            (
+                r#"{"id":1,"ask":"send","session":"a","text":"hi"}"#,
+                Ask::Send {
+                    session: "a".to_owned(),
+                    text: "hi".to_owned(),
+                    slash: false,
+                    when: When::Idle,
+                    timeout: None,
+                    key: None,
+                },
+            ),
         ] {
             assert_eq!(read(line), Ok(Request { id: 1, ask }), "{line}");
         }
@@ -197,6 +275,7 @@ mod tests {
             r#"{"id":-1,"ask":"ls"}"#,
             r#"{"id":1,"ask":"why"}"#,
             r#"{"id":1,"ask":"conquer"}"#,
+            r#"{"id":1,"ask":"answer","session":"a","choice":"1"}"#,
         ] {
             assert!(read(line).is_err(), "{line}");
         }

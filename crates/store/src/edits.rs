@@ -144,22 +144,40 @@ impl Store {
         Ok(all)
     }
 
-    /// Records that a loop is interrupted. Returns false if it was before: then it must not be again.
+    /// Records that a loop is to be interrupted. Returns false if it was before: then it must not be again.
     pub fn interrupt_loop(
         &mut self,
         session: &str,
-        data: &LoopInterrupted,
+        since: Timestamp,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
         self.transaction(|tx| {
             let sql =
                 "INSERT OR IGNORE INTO interrupted_loops (session, began, at) VALUES (?, ?, ?)";
+            let (began, ms) = (since.as_millisecond(), at.as_millisecond());
+            tx.prepare_cached(sql)?.execute(params![session, began, ms])?;
+            let sql =
+                "SELECT pressed IS NULL FROM interrupted_loops WHERE session = ? AND began = ?";
+            tx.prepare_cached(sql)?.query_row(params![session, began], |row| row.get(0))
+        })
+    }
+
+    /// Records that this was done, with its event if keys were pressed.
+    pub fn loop_is_interrupted(
+        &mut self,
+        session: &str,
+        data: &LoopInterrupted,
+        has_pressed: bool,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            let sql = "UPDATE interrupted_loops SET pressed = ? WHERE session = ? AND began = ? AND pressed IS NULL";
             let (began, ms) = (data.since.as_millisecond(), at.as_millisecond());
-            let is_new = tx.prepare_cached(sql)?.execute(params![session, began, ms])? > 0;
-            if is_new {
+            let is_new = tx.prepare_cached(sql)?.execute(params![ms, session, began])? > 0;
+            if is_new && has_pressed {
                 journal::append(tx, at, session, kind::LOOP_INTERRUPTED, data)?;
             }
-            Ok(is_new)
+            Ok(())
         })
     }
 }
@@ -253,9 +271,16 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let data = |since| LoopInterrupted { what: "make".into(), times: 7, since: at(since) };
-        assert!(store.interrupt_loop("a", &data(0), at(9)).unwrap());
-        assert!(!store.interrupt_loop("a", &data(0), at(10)).unwrap());
-        assert!(store.interrupt_loop("a", &data(20), at(30)).unwrap());
-        assert!(store.interrupt_loop("b", &data(0), at(30)).unwrap());
+        assert!(store.interrupt_loop("a", at(0), at(9)).unwrap());
+        assert!(store.interrupt_loop("a", at(0), at(10)).unwrap(), "nothing was pressed yet");
+        for has_pressed in [true, true, false] {
+            store.loop_is_interrupted("a", &data(0), has_pressed, at(11)).unwrap();
+        }
+        assert!(!store.interrupt_loop("a", at(0), at(12)).unwrap());
+        assert!(store.interrupt_loop("a", at(20), at(30)).unwrap(), "another one");
+        store.loop_is_interrupted("a", &data(20), false, at(31)).unwrap();
+        let events = store.journal("a").unwrap();
+        assert_eq!(events.len(), 1, "once, and only of keys that were pressed: {events:?}");
+        assert!(store.interrupt_loop("b", at(0), at(30)).unwrap());
     }
 }

@@ -180,11 +180,11 @@ impl StateDir {
         self.news_of("outbox")
     }
 
-    /// Locked by the process that types into a session, or does anything else that must not overlap.
-    pub fn typing_lock(&self, session: &str) -> Result<PathBuf, StoreError> {
+    /// Locked by the process that does something which must not overlap. Version 0.1 had one for each session.
+    pub fn lock_named(&self, name: &str) -> Result<PathBuf, StoreError> {
         let folder = self.root.join("locks");
         make_private(&folder)?;
-        Ok(folder.join(parsed(session)?))
+        Ok(folder.join(parsed(name)?))
     }
 
     /// Notifies waiting processes that something about a session was recorded.
@@ -277,7 +277,7 @@ mod tests {
             dir.tell_news(id);
             assert_eq!(dir.news_of(id), news.join(NO_ID), "{id}");
             assert_eq!(dir.session(id).path(), root.join("sessions").join(NO_ID), "{id}");
-            assert!(matches!(dir.typing_lock(id), Err(StoreError::BadId { .. })), "{id}");
+            assert!(matches!(dir.lock_named(id), Err(StoreError::BadId { .. })), "{id}");
             assert!(matches!(dir.run(id), Err(StoreError::BadId { .. })), "{id}");
         }
         assert_eq!(fs::read_to_string(root.join("dogwatch.db")).unwrap(), "precious");

@@ -3,7 +3,7 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::actions::send;
 use dogwatch_engine::observe::messages;
 use dogwatch_engine::{Context, Error};
-use dogwatch_protocol::message::{self, CancelledMessage, MessageOutcome, Pending, PostedMessage};
+use dogwatch_protocol::message::{self, CancelledMessage, MessageOutcome, Pending};
 use dogwatch_store::Message;
 use jiff::Timestamp;
 
@@ -69,25 +69,10 @@ pub(super) fn change(change: Change) -> &'static str {
     }
 }
 
-/// A message without its outcome.
-pub(super) fn posted(name: Option<&str>, message: &Message) -> PostedMessage {
-    PostedMessage {
-        id: message.id.clone(),
-        session: message.session.clone(),
-        name: name.map(ToOwned::to_owned),
-        text: message.text.clone(),
-        slash: message.slash,
-        posted: message.posted,
-        staged: message.staged,
-        submitted: message.submitted,
-        done: message.done,
-    }
-}
-
 fn shape(name: Option<&str>, message: &Message) -> message::Message {
     let outcome = match &message.outcome {
         Some(outcome) => MessageOutcome::Settled(outcome.clone()),
         None => MessageOutcome::Pending { outcome: Pending::Queued },
     };
-    message::Message { posted: posted(name, message), outcome }
+    message::Message { posted: messages::posted(name, message), outcome }
 }

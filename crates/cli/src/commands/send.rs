@@ -6,7 +6,6 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::actions::send::{self, Receipt, Request};
 use dogwatch_engine::actions::{callback, job};
 use dogwatch_engine::{Context, Error};
-use dogwatch_protocol::message;
 
 use crate::args::{Send, SendWhen};
 use crate::commands::given_text;
@@ -34,7 +33,7 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
         send::send(context, &request)?
     };
     if args.json {
-        ui::json(&shape(&receipt));
+        ui::json(&receipt.report());
     } else {
         ui::line(in_words(&receipt));
         for change in &receipt.terms.changes {
@@ -63,14 +62,6 @@ fn in_words(receipt: &Receipt) -> String {
             let because = other.because().unwrap_or_default();
             format!("{}: {name}: {because}", other.as_str().replace('_', " "))
         }
-    }
-}
-
-fn shape(receipt: &Receipt) -> message::Receipt {
-    message::Receipt {
-        posted: super::messages::posted(Some(&receipt.name), &receipt.message),
-        outcome: receipt.outcome.clone(),
-        changes: receipt.terms.changes.clone(),
     }
 }
 

@@ -15,6 +15,7 @@ use dogwatch_engine::error::SessionError;
 use dogwatch_engine::observe::{conversations, snapshot};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::message::AnswerOutcome;
 use jiff::Timestamp;
 
 use super::busy::{Busy, Commands};
@@ -62,7 +63,7 @@ impl Actions {
 
     pub(super) fn answer(&self, session: &SessionId, name: &str, choice: usize, dialog: &str) {
         match answer::answer(&self.context, session, &choice.to_string(), Some(dialog)) {
-            Ok(done) if done.is_proven => {
+            Ok(done) if done.outcome == AnswerOutcome::Answered => {
                 self.inbox.say(format!("{name}: answered {choice} ({})", done.choice));
             }
             Ok(done) => self.inbox.complain(format!(

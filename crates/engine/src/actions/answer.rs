@@ -1,14 +1,17 @@
 //! Answering the dialog that was seen, and no other.
 
-use std::fs::File;
 use std::time::{Duration, Instant};
 
 use dogwatch_core::answer::{self, BadChoice, Chosen, Dialog};
 use dogwatch_core::status::{Source, Status};
+use dogwatch_protocol::keys::{KeyOutcome, KeyRequest};
+use dogwatch_protocol::message::{AnswerOutcome, Answered};
+use dogwatch_store::PostedKeys;
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::actions::send::{queue, tmux_input};
+use crate::actions::keys;
+use crate::actions::send::tmux_input;
 use crate::error::{MessageError, SessionError};
 use crate::observe::changes::Changes;
 use crate::observe::status::{SessionStatus, StatusReader};
@@ -23,40 +26,43 @@ const ENTERS: usize = 3;
 const A_STEP: Duration = Duration::from_secs(2);
 /// No dialog has more.
 const MOST_OPTIONS: usize = 30;
-/// How long to wait for another process that types.
-const LOCKED: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// What was answered.
-#[derive(Debug, Clone)]
-pub struct Answered {
-    pub name: String,
-    pub dialog: String,
-    pub question: Option<String>,
-    pub choice: String,
-    /// The dialog is gone, or another one came up in its place.
-    pub is_proven: bool,
-}
-
-/// Chooses an option of the dialog that is open; if `bound` names a dialog, of that one only.
+/// Has the supervisor choose an option of the dialog that is open; if `bound` names a dialog, of that one only.
 pub fn answer(
     context: &Context,
     target: &str,
     choice: &str,
     bound: Option<&str>,
 ) -> Result<Answered, Error> {
+    let session = StatusReader::new(context)?.one(target, Timestamp::now())?.seen.session;
+    let request =
+        KeyRequest::Answer { choice: choice.to_owned(), dialog: bound.map(ToOwned::to_owned) };
+    match keys::ask(context, &session, &request, &keys::new_id())? {
+        KeyOutcome::Answered(answered) => Ok(answered),
+        _ => Err(MessageError::DamagedRequest.into()),
+    }
+}
+
+/// Presses the keys of an answer that was posted.
+pub(super) fn press(
+    context: &Context,
+    posted: &PostedKeys,
+    choice: &str,
+    bound: Option<&str>,
+) -> Result<Answered, Error> {
     let mut reader = StatusReader::new(context)?;
-    let judged = reader.one(target, Timestamp::now())?;
-    let session = judged.seen.session.clone();
-    let _lock = lock(context, &session.id, &session.name)?;
-    // Again, now that no other process types.
-    let (mut judged, mut dialog) = look(&mut reader, &session.id)?;
+    let (mut judged, mut dialog) = look(&mut reader, &posted.session)?;
     // Agents say that they wait before they have drawn what for.
     if dialog.is_none() && matches!(judged.verdict.status, Status::Waiting { .. }) {
-        until(context, &mut reader, &session.id, PATIENCE, Option::is_some)?;
-        (judged, dialog) = look(&mut reader, &session.id)?;
+        until(context, &mut reader, &posted.session, PATIENCE, Option::is_some)?;
+        (judged, dialog) = look(&mut reader, &posted.session)?;
     }
-    let name = session.name;
+    let name = judged.seen.session.name.clone();
+    let was_open = posted.begun.as_ref().map(|begun| begun.dialog.as_deref());
+    if was_open.is_some_and(|mark| mark != dialog.as_ref().map(|one| one.mark.as_str())) {
+        return Err(MessageError::AnswerCutShort { name }.into());
+    }
     let Some(first) = dialog else {
         let state = judged.verdict.status.as_str();
         return Err(MessageError::NoDialog { name, state }.into());
@@ -74,13 +80,17 @@ pub fn answer(
             reason: "the pane is gone".to_owned(),
         })
     })?;
-    let mut hands = Hands { context, reader: &mut reader, session: &session.id, pane, first };
+    if !reader.store.begin_keys(&posted.id, Some(&first.mark), Timestamp::now())? {
+        return Err(MessageError::Cancelled.into());
+    }
+    let mut hands = Hands { context, reader: &mut reader, session: &posted.session, pane, first };
     let wanted = hands.choose(choice)?;
     hands.go_to(wanted)?;
     let is_proven = hands.enter(wanted)?;
     let first = hands.first;
     let choice = first.options[&wanted].clone();
-    Ok(Answered { name, dialog: first.mark, question: first.question, choice, is_proven })
+    let outcome = if is_proven { AnswerOutcome::Answered } else { AnswerOutcome::Unproven };
+    Ok(Answered { name, dialog: first.mark, question: first.question, choice, outcome })
 }
 
 /// Keys pressed on one dialog and no other.
@@ -250,18 +260,4 @@ fn look(
     let screen = screen.filter(|_| !judged.verdict.status.is_over());
     let dialog = screen.and_then(|screen| Dialog::seen(screen, told));
     Ok((judged, dialog))
-}
-
-fn lock(context: &Context, session: &str, name: &str) -> Result<File, Error> {
-    let begun = Instant::now();
-    loop {
-        if let Some(lock) = queue::lock(context, session)? {
-            return Ok(lock);
-        }
-        if begun.elapsed() > LOCKED {
-            return Err(MessageError::Busy { name: name.to_owned() }.into());
-        }
-        // sleep: the kernel has no wait for a lock with a time limit.
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

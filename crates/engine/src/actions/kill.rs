@@ -1,5 +1,4 @@
 use dogwatch_base::log::Logged as _;
-use dogwatch_core::profile::Press;
 use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent};
 use dogwatch_core::registry::InPane;
 use dogwatch_core::shutdown::{How, plan};
@@ -150,7 +149,7 @@ pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By
         let process = unmanaged::agents_in(context, rows).pop();
         let process = process.and_then(|found| Some(found.started()?.agent));
         if let Some(process) = process {
-            by = end_process(context, pane, process, &shutdown::own_exit(context, agent));
+            by = end_process(context, pane, process, agent);
         }
     }
     close_panes::close_one(&context.tmux, pane)?;
@@ -158,11 +157,11 @@ pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By
 }
 
 /// The same steps as for one of ours, but without a runner: signals go to the agent itself.
-fn end_process(context: &Context, pane: PaneId, process: ProcessIdent, own_exit: &[Press]) -> By {
-    for step in plan(own_exit, false) {
+fn end_process(context: &Context, pane: PaneId, process: ProcessIdent, agent: &str) -> By {
+    for step in plan(&shutdown::own_exit(context, agent), false) {
         let by = match &step.how {
             How::Keys(keys) => {
-                if !shutdown::press(context, pane, keys) {
+                if !shutdown::press(context, pane, agent, keys) {
                     continue;
                 }
                 By::OwnExit

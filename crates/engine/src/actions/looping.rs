@@ -5,9 +5,10 @@ use dogwatch_core::config::OnLoop;
 use dogwatch_core::notice::Occasion;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_protocol::event_data::LoopInterrupted;
+use dogwatch_protocol::keys::Interrupted;
 use jiff::Timestamp;
 
-use crate::actions::interrupt::{self, Pressed};
+use crate::actions::interrupt;
 use crate::notify::{channels, outbox};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error, config};
@@ -36,20 +37,26 @@ pub(crate) fn step(
     let session = &judged.seen.session;
     let data =
         LoopInterrupted { what: looping.what.clone(), times: looping.times, since: looping.since };
-    // Recorded before: if this process is killed now, the agent goes on, and is not interrupted twice.
-    if !reader.store.interrupt_loop(&session.id, &data, now)? {
+    // Of one that a killed supervisor left behind it is not known whether keys were pressed: the loop goes on, so they had no effect.
+    if !reader.store.interrupt_loop(&session.id, looping.since, now)? {
         return Ok(true);
     }
-    let done = match interrupt::press(context, reader, &session.id)? {
-        Pressed::Keys => "was interrupted",
-        Pressed::NotAtIt => "had stopped by itself",
-        Pressed::Dialog { .. } => "was not interrupted, because it waits for an answer",
-        Pressed::NoKeys { .. } => "was not interrupted, because dogwatch does not know how",
+    let done = interrupt::press(context, reader, &session.id)?;
+    let has_pressed = done == Interrupted::Pressed;
+    reader.store.loop_is_interrupted(&session.id, &data, has_pressed, Timestamp::now())?;
+    let done = match done {
+        Interrupted::Pressed => "was interrupted",
+        Interrupted::NotWorking => "had stopped by itself",
+        Interrupted::Dialog => "was not interrupted, because it waits for an answer",
+        Interrupted::NoKeys => "was not interrupted, because dogwatch does not know how",
     };
     let title = format!("{}: {looping}; it {done}", session.name);
     let mut notice = channels::notice(Occasion::Looping, title, String::new(), &data);
     notice.session = Some(session.id.to_string());
     let key = format!("loop/{}/{}", session.id, looping.since.as_millisecond());
-    outbox::tell(context, &key, notice);
+    // The supervisor's own loop must not wait for a channel.
+    if !outbox::write_down(context, &mut reader.store, &key, &notice) {
+        outbox::tell(context, &key, notice);
+    }
     Ok(true)
 }

@@ -9,6 +9,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::Press;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::shutdown::{self, How, Step};
+use dogwatch_protocol::stream::{Ask, Leaving, Left};
 use dogwatch_tmux::{Input, PaneId};
 use rustix::process::Signal;
 
@@ -17,6 +18,7 @@ use crate::actions::kill::By;
 use crate::observe::process_table::Census;
 use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::{agents, processes};
+use crate::socket::client;
 
 /// Sessions that are set in motion at once.
 const MOST_FRESH: usize = 24;
@@ -24,6 +26,8 @@ const MOST_FRESH: usize = 24;
 const FRESH: Duration = Duration::from_millis(500);
 /// The longest wait without a look at whether others may begin, or at processes that cannot be waited for.
 const BLIND_WAIT: Duration = Duration::from_millis(50);
+/// How long the supervisor gets to press keys.
+const KEYS: Duration = Duration::from_secs(1);
 /// How long leftovers get after each signal.
 const SWEEP_GRACE: Duration = Duration::from_millis(800);
 
@@ -108,14 +112,14 @@ impl<'s> Ending<'s> {
 
 /// Those whose time has come take their next step.
 fn take_steps(context: &Context, open: &mut [Ending<'_>], now: Instant) {
-    let mut keys: Vec<(PaneId, Vec<String>)> = Vec::new();
+    let mut keys: Vec<Leaving> = Vec::new();
     let mut census = None;
     for one in open.iter_mut().filter(|one| one.until <= now) {
         while let Some(Step { how, wait }) = one.steps.pop_front() {
             one.by = match how {
                 How::Keys(words) => {
                     let Some(pane) = one.seen.pane_id() else { continue };
-                    keys.push((pane, words));
+                    keys.push(leaving(pane, &one.seen.session.agent, &words));
                     By::OwnExit
                 }
                 How::TellRunner => {
@@ -147,13 +151,37 @@ fn take_steps(context: &Context, open: &mut [Ending<'_>], now: Instant) {
     }
 }
 
-/// Presses keys in panes, by one tmux process; returns the panes that did not take them.
-fn press_all(context: &Context, keys: &[(PaneId, Vec<String>)]) -> HashSet<PaneId> {
-    let inputs: Vec<Input> = keys.iter().map(|(pane, keys)| Input::keys(*pane, keys)).collect();
+/// Has the supervisor press keys; returns the panes that did not take them. Where none answers, there is none that could type meanwhile.
+fn press_all(context: &Context, agents: &[Leaving]) -> HashSet<PaneId> {
+    if agents.is_empty() {
+        return HashSet::new();
+    }
+    let ask = Ask::Leave { agents: agents.to_vec() };
+    let left = client::ask_within(context, ask, KEYS).unwrap_or_else(|| leave(context, agents));
+    left.missed.iter().filter_map(|pane| pane.parse().ok()).collect()
+}
+
+/// Presses the keys by which these agents end, by one tmux process.
+pub(crate) fn leave(context: &Context, agents: &[Leaving]) -> Left {
+    let inputs: Vec<Option<Input>> = agents.iter().map(|one| input(context, one)).collect();
+    let typed: Vec<Input> = inputs.iter().flatten().cloned().collect();
     // Should tmux fail, keys may be pressed once more: they only say "leave" again.
-    let outcomes = context.tmux.type_all(&inputs).into_iter().map(is_typed);
-    let missed = inputs.iter().zip(outcomes).filter(|(_, is_typed)| !is_typed);
-    missed.map(|(input, _)| input.pane()).collect()
+    let mut outcomes = context.tmux.type_all(&typed).into_iter();
+    let mut missed = Vec::new();
+    for (one, input) in agents.iter().zip(inputs) {
+        let outcome = input.and_then(|_| outcomes.next());
+        if !outcome.is_some_and(is_typed) {
+            missed.push(one.pane.clone());
+        }
+    }
+    Left { missed }
+}
+
+/// Keys that the agent's profile has for it: nothing else is pressed at somebody's word.
+fn input(context: &Context, one: &Leaving) -> Option<Input> {
+    let pane: PaneId = one.pane.parse().ok()?;
+    let is_known = own_exit(context, &one.agent).iter().any(|press| press.keys == one.keys);
+    is_known.then(|| Input::keys(pane, &one.keys))
 }
 
 /// A pane whose process is gone takes no keys, which is no failure: it is what they are for.
@@ -164,9 +192,13 @@ fn is_typed(outcome: Result<(), dogwatch_tmux::Error>) -> bool {
     }
 }
 
-/// Presses keys in a pane.
-pub(super) fn press(context: &Context, pane: PaneId, keys: &[String]) -> bool {
-    is_typed(context.tmux.type_into(&Input::keys(pane, keys)))
+/// Presses keys in an agent's pane.
+pub(super) fn press(context: &Context, pane: PaneId, agent: &str, keys: &[String]) -> bool {
+    press_all(context, &[leaving(pane, agent, keys)]).is_empty()
+}
+
+fn leaving(pane: PaneId, agent: &str, keys: &[String]) -> Leaving {
+    Leaving { pane: pane.to_string(), agent: agent.to_owned(), keys: keys.to_vec() }
 }
 
 /// The agent's own way out. A profile that was removed since must not stand in the way of an end.

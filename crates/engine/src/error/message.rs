@@ -14,8 +14,18 @@ pub enum MessageError {
     Cancelled,
     #[error("--notify-me works only inside a session of dogwatch: there is no session to notify")]
     NoOwnSession,
-    #[error("another process is typing into {name}")]
+    #[error(
+        "the supervisor does not get to {name}; nothing was pressed (`dogwatch supervisor` shows it)"
+    )]
     Busy { name: String },
+    #[error(
+        "the supervisor was killed while it answered {name}, and the dialog has closed since; `dogwatch capture {name}` shows the screen"
+    )]
+    AnswerCutShort { name: String },
+    #[error("a key must be a UUID")]
+    BadKey,
+    #[error("the request cannot be read, or is of a newer version")]
+    DamagedRequest,
     #[error("{name} has no open dialog; its state is {state}")]
     NoDialog { name: String, state: &'static str },
     #[error("{name} has another dialog open than the one given by --dialog{}", if question.is_empty() { String::new() } else { format!(": {question}") })]
@@ -47,6 +57,9 @@ codes! { MessageError:
     Self::NoDialog { .. } => Conflict "no_dialog";
     Self::OtherDialog { .. } => Conflict "other_dialog";
     Self::Held { .. } => Conflict "budget_used_up";
-    Self::BadText(_) | Self::PlainCommand { .. } | Self::BadChoice(_) => Usage BAD_ARGUMENT;
-    Self::SelectionHidden { .. } | Self::SelectionStuck => Failed "not_answered";
+    Self::BadText(_) | Self::PlainCommand { .. } | Self::BadChoice(_) | Self::BadKey => Usage BAD_ARGUMENT;
+    Self::SelectionHidden { .. }
+        | Self::SelectionStuck
+        | Self::AnswerCutShort { .. }
+        | Self::DamagedRequest => Failed "not_answered";
 }

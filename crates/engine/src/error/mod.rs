@@ -17,6 +17,7 @@ mod system;
 mod team;
 #[cfg(test)]
 mod tests;
+mod told;
 mod workflow;
 mod worktree;
 
@@ -42,6 +43,7 @@ pub use report::ReportError;
 pub use session::SessionError;
 pub use system::SystemError;
 pub use team::TeamError;
+pub use told::Told;
 pub use workflow::WorkflowError;
 pub use worktree::WorktreeError;
 
@@ -67,6 +69,8 @@ pub enum Error {
     Fleet(#[from] FleetError),
     Configuration(#[from] ConfigurationError),
     System(#[from] SystemError),
+    /// Of another process that was asked to do it.
+    Told(Told),
     /// Wrong usage of a front end, with its own message.
     Usage(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -141,6 +145,7 @@ impl Error {
             Self::Fleet(error) => error.kind_and_code(),
             Self::Configuration(error) => error.kind_and_code(),
             Self::System(error) => error.kind_and_code(),
+            Self::Told(error) => error.kind_and_code(),
             Self::Usage(_) => (ErrorKind::Usage, BAD_ARGUMENT),
         }
     }
@@ -175,6 +180,7 @@ impl Error {
             Self::Fleet(error) => error.hint(),
             Self::Configuration(error) => error.hint(),
             Self::System(error) => error.hint(),
+            Self::Told(error) => error.hint(),
             Self::Message(_) | Self::Report(_) | Self::Usage(_) => None,
         }
     }

@@ -189,9 +189,11 @@ pub fn leave_to_supervisor(
     key: &str,
     notice: &Notice,
 ) -> bool {
-    if context.caller.session.is_none() {
-        return false;
-    }
+    context.caller.session.is_some() && write_down(context, store, key, notice)
+}
+
+/// Writes something down for the thread of the supervisor that sends. `false` if that cannot be.
+pub fn write_down(context: &Context, store: &mut Store, key: &str, notice: &Notice) -> bool {
     let Some(prepared) = prepare(context, store, key.to_owned(), notice) else { return true };
     let added = store.add_notification(&prepared.event(), &prepared.planned);
     if added.logged("write down a notification").is_none() {

@@ -3,6 +3,7 @@
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::Outcome;
 use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::message::PostedMessage;
 use dogwatch_store::Message;
 use jiff::Timestamp;
 
@@ -43,6 +44,21 @@ pub fn list(
     let name =
         |message: &Message| Some(store.by_id(&message.session).logged("read a session")??.name);
     Ok(all.into_iter().map(|message| (name(&message), message)).collect())
+}
+
+/// A message without its outcome, as it is printed.
+pub fn posted(name: Option<&str>, message: &Message) -> PostedMessage {
+    PostedMessage {
+        id: message.id.clone(),
+        session: message.session.clone(),
+        name: name.map(ToOwned::to_owned),
+        text: message.text.clone(),
+        slash: message.slash,
+        posted: message.posted,
+        staged: message.staged,
+        submitted: message.submitted,
+        done: message.done,
+    }
 }
 
 /// Why a message to a session that has ended failed.

@@ -13,11 +13,13 @@ use dogwatch_protocol::stream::{
     self, Ask, NeedsYou, Outcome, Reply, Request, Snapshot, StatusLine,
 };
 use dogwatch_protocol::supervisor::{Health, LastError};
+use dogwatch_store::Store;
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::actions::attach;
+use super::requests::Requests;
+use crate::actions::{attach, shutdown};
 use crate::observe::changes::Waker;
 use crate::observe::snapshot;
 use crate::observe::status::SessionStatus;
@@ -38,6 +40,8 @@ pub(super) struct Clients {
     server: Option<Server>,
     called: Arc<AtomicBool>,
     followers: BTreeMap<(GuestId, u64), Follower>,
+    /// What they asked to be done.
+    requests: Requests,
     told: Told,
     ended: Ended,
     /// What went wrong lately.
@@ -78,7 +82,8 @@ impl Clients {
         let origin = me.map(|me| format!("{}.{}", me.pid, me.start)).unwrap_or_default();
         let told = Told { origin, last: 0, lines: VecDeque::new() };
         let (followers, errors) = (BTreeMap::new(), VecDeque::new());
-        Self { server, called, followers, told, ended: Ended::default(), errors }
+        let (requests, ended) = (Requests::default(), Ended::default());
+        Self { server, called, followers, requests, told, ended, errors }
     }
 
     pub(super) fn is_called(&self) -> bool {
@@ -120,7 +125,10 @@ impl Clients {
         self.tell(&found);
         for event in events {
             match event {
-                Event::Left(guest) => self.followers.retain(|(of, _), _| *of != guest),
+                Event::Left(guest) => {
+                    self.followers.retain(|(of, _), _| *of != guest);
+                    self.requests.forget(guest);
+                }
                 Event::Asked(guest, Request { id, ask }) => {
                     let line = match &caught_up {
                         Ok(()) => self.reply(context, watcher, (guest, id), ask, as_of),
@@ -132,6 +140,17 @@ impl Clients {
                     self.send(guest, line, is_last);
                 }
             }
+        }
+    }
+
+    /// Answers those whose outcome is known now.
+    pub(super) fn answer_settled(&mut self, store: &Store) {
+        if self.requests.is_empty() {
+            return;
+        }
+        for (guest, id, line) in self.requests.answers(store) {
+            let line = line.unwrap_or_else(|error| text(Some(id), Outcome::<()>::Error(error)));
+            self.send(guest, line, true);
         }
     }
 
@@ -228,6 +247,17 @@ impl Clients {
                 let errors = self.errors.iter().cloned().collect();
                 answer(id, &Health { clients: self.count().saturating_sub(1), errors })
             }
+            Ask::Leave { agents } => answer(id, &shutdown::leave(context, &agents)),
+            Ask::Send { ref session, .. }
+            | Ask::Answer { ref session, .. }
+            | Ask::Interrupt { ref session, .. } => {
+                let meant = named(context, watcher, std::slice::from_ref(session))?.pop();
+                let session = meant.ok_or_else(look_yourself)?.seen.session;
+                let store = &mut watcher.parts().0.store;
+                self.requests.post(context, store, (guest, id), session, &ask).map_err(failed)?;
+                // The answer comes with the outcome.
+                String::new()
+            }
             Ask::Follow { sessions, after } => {
                 let only = if sessions.is_empty() {
                     None
@@ -323,7 +353,7 @@ fn told(request: u64, change: &str) -> String {
     format!(r#"{{"id":{request},"change":{change}}}"#)
 }
 
-fn answer(id: u64, document: &impl Serialize) -> String {
+pub(super) fn answer(id: u64, document: &impl Serialize) -> String {
     text(Some(id), Outcome::Answer(document))
 }
 
@@ -332,8 +362,8 @@ fn text<T: Serialize>(id: Option<u64>, is: Outcome<T>) -> String {
     serde_json::to_string(&Reply { id, is }).logged("write JSON").unwrap_or_default()
 }
 
-fn refused(error: &Error) -> ErrorDetail {
-    ErrorDetail { code: error.code().to_owned(), message: error.to_string(), hint: None }
+pub(super) fn refused(error: &Error) -> ErrorDetail {
+    error.into()
 }
 
 fn look_yourself() -> ErrorDetail {

@@ -1,15 +1,22 @@
-//! What is open for each session, and what a look at it allows: messages, limits, loops, callbacks.
+//! What is open for each session, and what a look at it allows: keys, messages, limits, loops, callbacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_core::status::Status;
+use dogwatch_core::step::{Effect, Open, Seen, step};
 use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::keys::KeyRequest;
 use dogwatch_protocol::supervisor::LastError;
+use dogwatch_store::{PostedKeys, Store};
 use jiff::Timestamp;
 
+use super::errands::Errands;
+
 use crate::actions::send::deliver::{Done, InHand};
-use crate::actions::{callback, job, limits, looping, send};
+use crate::actions::{callback, job, keys, limits, looping, send};
+use crate::error::{MessageError, SessionError};
 use crate::observe::messages::not_delivered;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::unmanaged;
@@ -32,6 +39,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     in_hand: BTreeMap<SessionId, InHand>,
+    errands: Errands,
     /// What a message that waits was said to wait for.
     held: BTreeMap<SessionId, String>,
     failing: BTreeMap<SessionId, Failing>,
@@ -68,13 +76,13 @@ impl Desk {
         callbacks.map_or(at_most, |left| left.min(at_most))
     }
 
-    /// Whether a message is in an agent's box, or on its way there.
+    /// Whether a message is in an agent's box, or on its way there, or keys are being pressed.
     pub(super) fn has_hands_on(&self) -> bool {
-        self.in_hand.values().any(InHand::is_under_way)
+        self.in_hand.values().any(InHand::is_under_way) || self.errands.has_any()
     }
 
     pub(super) fn has_open(&self) -> bool {
-        self.has_open || !self.in_hand.is_empty()
+        self.has_open || !self.in_hand.is_empty() || self.errands.has_any()
     }
 
     /// Does for each of these sessions what was seen of it allows.
@@ -152,6 +160,7 @@ impl Desk {
         let awaited: BTreeSet<String> = store.awaited()?.into_iter().collect();
         let jobs = store.open_jobs()?;
         let limits = store.open_limits()?;
+        let keys = store.open_keys()?;
         self.subscribers = store.callback_subscribers()?.into_iter().collect();
         let is_here = |id: &str| judged(id).is_some_and(|one| !one.verdict.status.is_over());
         let has_left = |id: &str| {
@@ -167,8 +176,16 @@ impl Desk {
             .iter()
             .map(|id| SessionId::from(id.as_str()))
             .chain(jobs.iter().map(|one| one.session.clone()))
+            .chain(keys.iter().cloned())
             .filter(|id| is_here(id))
             .collect();
+        // Of sessions that are over or were removed: whoever waits is told so.
+        let is_left = |id: &SessionId| {
+            let origin = id.origin();
+            let is_gone = !origin.is_managed() && !unmanaged::lives(origin);
+            !is_here(id) && (is_gone || has_left(id))
+        };
+        let left_keys: Vec<SessionId> = keys.into_iter().filter(is_left).collect();
         let is_lost = |id: &SessionId| {
             let origin = id.origin();
             !is_here(id) && !origin.is_managed() && !unmanaged::lives(origin)
@@ -195,6 +212,14 @@ impl Desk {
             reader.store.settle_all(id, &because, Timestamp::now())?;
             context.state.tell_news(id);
         }
+        for id in &left_keys {
+            while let Some(posted) = reader.store.next_keys(id)? {
+                let reason = "it has ended".to_owned();
+                let because = SessionError::IsOver { name: id.to_string(), reason };
+                keys::refuse(&mut reader.store, &posted, &because.into())?;
+            }
+            context.state.tell_news(id);
+        }
         for id in &left_jobs {
             job::settle_open(context, reader, id).logged("settle a job");
         }
@@ -204,7 +229,7 @@ impl Desk {
         Ok(here)
     }
 
-    /// Returns after which time to look again at the latest.
+    /// Does what is next for a session. Returns after which time to look again at the latest.
     fn attend_one(
         &mut self,
         context: &Context,
@@ -212,21 +237,102 @@ impl Desk {
         judged: &SessionStatus,
     ) -> Result<Option<Duration>, Error> {
         let now = Timestamp::now();
+        let id = &judged.seen.session.id;
         let (reader, _) = watcher.parts();
-        let delivery = self.deliver(context, reader, judged)?;
-        if self.in_hand.get(&judged.seen.session.id).is_some_and(InHand::is_under_way) {
-            // What is in the box is ours: neither a person's draft nor a reason to press other keys.
-            return Ok(delivery);
+        let keys = reader.store.next_keys(id)?;
+        let (seen, open) = (seen(judged), self.open(id, keys.is_some()));
+        let mut next = None;
+        for effect in step(seen, open) {
+            let within = match effect {
+                Effect::PressKeys => keys.iter().try_fold(None, |_, posted| {
+                    self.press(context, &mut reader.store, posted, now)
+                })?,
+                Effect::RefuseKeys => keys.iter().try_fold(None, |_, posted| {
+                    refuse(context, &mut reader.store, posted, judged)
+                })?,
+                Effect::Deliver => {
+                    let within = self.deliver(context, reader, judged)?;
+                    if self.is_in_box(id) {
+                        // Nothing else is typed beside it.
+                        return Ok(within);
+                    }
+                    within
+                }
+                Effect::FollowLimit => self.follow_limit(context, reader, judged, now)?,
+                Effect::InterruptLoop => {
+                    looping::step(context, reader, judged, now)?;
+                    None
+                }
+            };
+            next = [next, within].into_iter().flatten().min();
         }
+        Ok(next)
+    }
+
+    fn open(&self, id: &SessionId, keys: bool) -> Open {
+        let (errand, in_box) = (self.errands.has(id), self.is_in_box(id));
+        Open { errand, keys, in_box, message: self.in_hand.contains_key(id) }
+    }
+
+    fn is_in_box(&self, id: &SessionId) -> bool {
+        self.in_hand.get(id).is_some_and(InHand::is_under_way)
+    }
+
+    /// Has the keys pressed that were asked for, by a thread.
+    fn press(
+        &mut self,
+        context: &Context,
+        store: &mut Store,
+        posted: &PostedKeys,
+        now: Timestamp,
+    ) -> Result<Option<Duration>, Error> {
+        let id = &posted.session;
+        if keys::is_too_old(posted, now) {
+            let name = id.to_string();
+            keys::refuse(store, posted, &MessageError::Busy { name }.into())?;
+            context.state.tell_news(id);
+            return Ok(Some(Duration::ZERO));
+        }
+        let posted = posted.clone();
+        self.errand(context, id, "press keys", move |context| keys::perform(context, &posted))?;
+        Ok(None)
+    }
+
+    /// Does something on a thread; the session is looked at again when it is done.
+    fn errand(
+        &mut self,
+        context: &Context,
+        session: &SessionId,
+        what: &'static str,
+        work: impl FnOnce(&Context) -> Result<(), Error> + Send + 'static,
+    ) -> Result<(), Error> {
+        let (state, about) = (context.state.clone(), session.clone());
+        let context = context.clone();
+        let run = move || {
+            work(&context).logged(what);
+        };
+        let tell = move || state.tell_news(&about);
+        self.errands.start(session, run, tell).map_err(Error::io("start a thread"))
+    }
+
+    fn follow_limit(
+        &mut self,
+        context: &Context,
+        reader: &mut StatusReader<'_>,
+        judged: &SessionStatus,
+        now: Timestamp,
+    ) -> Result<Option<Duration>, Error> {
         let limit = limits::step(context, reader, judged, now)?;
-        looping::step(context, reader, judged, now)?;
-        let limit = limit.watching.then(|| {
+        if let Some(start) = limit.start {
+            let id = &judged.seen.session.id;
+            self.errand(context, id, "start another agent", move |context| start.run(context))?;
+        }
+        Ok(limit.watching.then(|| {
             let left = limit.look_at.map(|at| at.duration_since(now));
-            left.map_or(LIMITED, |left| Duration::try_from(left).unwrap_or_default()).min(LIMITED)
-        });
-        // A step of the limit may have posted a message.
-        let limit = limit.map(|left| left.max(Duration::from_millis(20)));
-        Ok([delivery, limit].into_iter().flatten().min())
+            let left = left.map_or(LIMITED, |left| Duration::try_from(left).unwrap_or_default());
+            // The step may have posted a message.
+            left.min(LIMITED).max(Duration::from_millis(20))
+        }))
     }
 
     /// Delivers the session's messages, one after the other.
@@ -308,4 +414,29 @@ impl Desk {
         }
         self.callbacks_due = is_any_open.then(|| Instant::now() + CALLBACKS);
     }
+}
+
+fn seen(judged: &SessionStatus) -> Seen {
+    let status = &judged.verdict.status;
+    Seen { is_over: status.is_over(), is_asking: matches!(status, Status::Waiting { .. }) }
+}
+
+fn refuse(
+    context: &Context,
+    store: &mut Store,
+    posted: &PostedKeys,
+    judged: &SessionStatus,
+) -> Result<Option<Duration>, Error> {
+    let (name, state) = (judged.seen.session.name.clone(), judged.verdict.status.as_str());
+    let because = match posted.request {
+        Some(KeyRequest::Interrupt) => {
+            let reason = state.to_owned();
+            SessionError::IsOver { name, reason }.into()
+        }
+        _ => MessageError::NoDialog { name, state }.into(),
+    };
+    keys::refuse(store, posted, &because)?;
+    context.state.tell_news(&posted.session);
+    // There may be more of them.
+    Ok(Some(Duration::ZERO))
 }

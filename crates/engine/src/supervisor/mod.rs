@@ -6,12 +6,13 @@
 //! one goes on where this one was killed.
 //!
 //! One loop on one thread. A [`Watcher`] looks at whatever has changed; the [`desk`] does what a look allows and says when the next is due.
-//! A delivery never waits in it, so that a slow agent delays no other one; notifications are sent by a thread of their own. What still does
-//! wait for some seconds, and delays all: the dialog after a switch of models, the start of another agent after a limit, and the notice of a
-//! loop.
+//! Nothing waits in it, so that a slow agent delays no other one: notifications are sent by a thread of their own, and what takes seconds
+//! (keys that answer a dialog, the start of another agent after a limit) is an [errand](errands).
 
 mod clients;
 mod desk;
+mod errands;
+mod requests;
 mod serving;
 
 use std::fs::File;
@@ -90,6 +91,7 @@ pub fn serve(
         clients.attend(context, &mut watcher);
         let touched = watcher.take_touched();
         desk.attend(context, &mut watcher, &touched);
+        clients.answer_settled(watcher.store());
         clients.note(desk.take_errors());
         if round.is_some_and(|at: Instant| at.elapsed() < ROUND) {
             continue;

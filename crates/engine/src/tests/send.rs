@@ -220,25 +220,6 @@ fn a_message_that_is_cancelled_before_it_is_posted_is_not_sent() {
     assert!(keys(&world, &placed).is_empty());
 }
 
-/// What cannot be delivered now is tried again, and the messages after it wait for it.
-#[test]
-fn a_delivery_that_fails_is_tried_again() {
-    let world = World::supervised();
-    let placed = world.codex("web", "idle_fresh");
-    world.play_codex(&placed);
-    let lock = world.context.state.typing_lock(&placed.id).unwrap();
-    std::fs::create_dir_all(&lock).unwrap();
-    std::thread::scope(|scope| {
-        let sent = scope.spawn(|| send(&world, "first", SHORT).unwrap());
-        dogwatch_testkit::eventually("it is posted", || {
-            world.store().next_message(&placed.id).unwrap().is_some()
-        });
-        assert!(keys(&world, &placed).is_empty(), "its lock cannot be opened");
-        std::fs::remove_dir(&lock).unwrap();
-        assert!(matches!(sent.join().unwrap(), Outcome::Delivered { .. }));
-    });
-}
-
 /// Without its terms nobody knows what it waits for, and what it is guarded by. It does not block the next one.
 #[test]
 fn a_message_with_damaged_terms_fails() {

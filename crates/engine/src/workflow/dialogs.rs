@@ -11,7 +11,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::questions;
 use crate::actions::escalation as ask;
-use crate::error::MessageError;
 use crate::observe::capture;
 use crate::observe::status::SessionStatus;
 use crate::workflow::run_context::RunContext;
@@ -113,9 +112,9 @@ impl<'a> Dialogs<'a> {
                     Settlement::Answered { carried_out: false, .. } => {
                         return match ask::carry_out(self.ctx.context, &one) {
                             // The dialog closed meanwhile.
-                            Err(Error::Message(
-                                MessageError::NoDialog { .. } | MessageError::OtherDialog { .. },
-                            )) => Ok(()),
+                            Err(error) if matches!(error.code(), "no_dialog" | "other_dialog") => {
+                                Ok(())
+                            }
                             other => other,
                         };
                     }

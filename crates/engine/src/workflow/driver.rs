@@ -298,7 +298,7 @@ impl Loop<'_> {
 /// another program.
 fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, Error> {
     let name = format!("run-{}", mark_of(project));
-    let path: PathBuf = context.state.typing_lock(&name)?;
+    let path: PathBuf = context.state.lock_named(&name)?;
     let begun = Instant::now();
     loop {
         match lock_file::try_lock(&path) {

@@ -177,6 +177,12 @@ pub struct Ask {
     #[serde(default = "Ask::default_header")]
     pub header: String,
     pub options: Vec<String>,
+    /// Several options may be chosen.
+    #[serde(default)]
+    pub multi: bool,
+    /// Questions that are asked with this one, in one dialog.
+    #[serde(default)]
+    pub also: Vec<Self>,
 }
 
 impl Ask {

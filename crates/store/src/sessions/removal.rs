@@ -13,12 +13,13 @@ use crate::{Store, StoreError, callbacks, journal, lock_file};
 /// Sessions removed in one transaction: short enough that a hook waits only a few milliseconds.
 const BATCH: usize = 100;
 /// Tables about sessions, with their time column.
-const NOTES: [(&str, &str); 14] = [
+const NOTES: [(&str, &str); 15] = [
     ("signals", "at"),
     ("heartbeats", "at"),
     ("looks", "moved"),
     ("states", "seen"),
     ("messages", "posted"),
+    ("key_requests", "posted"),
     ("jobs", "submitted"),
     ("journal", "at"),
     ("labels", "changed"),
@@ -43,7 +44,7 @@ impl Store {
             for id in batch {
                 fs::remove_file(self.dir.news_of(id)).logged_unless_missing("remove a file");
                 // One that is held stays for the next `gc`. Whoever waits for it finds no session.
-                if let Some(lock) = self.dir.typing_lock(id).logged("name a lock") {
+                if let Some(lock) = self.dir.lock_named(id).logged("name a lock") {
                     lock_file::remove_unheld(&lock).logged("remove a lock");
                 }
             }

@@ -1,11 +1,12 @@
 use std::time::{Duration, Instant};
 
 use dogwatch_core::job::{JobState, Step};
+use dogwatch_protocol::keys::Interrupted;
 use dogwatch_store::Job;
 use jiff::Timestamp;
 
 use super::{settled, wait};
-use crate::actions::interrupt::{self, Pressed};
+use crate::actions::interrupt;
 use crate::error::JobError;
 use crate::observe::jobs::recorded;
 use crate::observe::status::StatusReader;
@@ -69,15 +70,19 @@ fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Res
     let refuse =
         |reason: String| Err(JobError::NotCancelled { id: job.id.to_string(), reason }.into());
     let begun = Instant::now();
-    match interrupt::press(context, reader, &job.session)? {
-        Pressed::Dialog { name } => {
+    let session = reader.one(&job.session, Timestamp::now())?.seen.session;
+    match interrupt::ask(context, &session)? {
+        Interrupted::Dialog => {
+            let name = session.name;
             return refuse(format!(
                 "a dialog is open and a key could answer it; answer it first: dogwatch answer {name}"
             ));
         }
-        Pressed::NoKeys { agent } => return refuse(format!("dogwatch cannot interrupt {agent}")),
+        Interrupted::NoKeys => {
+            return refuse(format!("dogwatch cannot interrupt {}", session.agent));
+        }
         // Its turn is over, or that is unknown: the records will show.
-        Pressed::Keys | Pressed::NotAtIt => {}
+        Interrupted::Pressed | Interrupted::NotWorking => {}
     }
     let job = wait(context, &job.id, Some(STOPPING.saturating_sub(begun.elapsed())))?;
     match &job.state {

@@ -94,28 +94,37 @@ fn last_prompt(
     })
 }
 
-/// Starts it, under a name that is recorded already: one that is there is not started again.
-pub(super) fn start(
-    context: &Context,
-    reader: &mut StatusReader<'_>,
-    plan: &Request,
-    limit: i64,
-    name: &str,
-) -> Result<(), Error> {
-    let is_there = !reader.store.named(&context.socket, name)?.is_empty();
-    let request = Request { name: Some(name.to_owned()), ..plan.clone() };
-    // Programs are looked for where the limited agent would find them.
-    let path = request.caller_env.iter().find(|(key, _)| key == "PATH");
-    let path = path.map_or_else(|| context.path.clone(), |(_, path)| path.clone());
-    let context = &Context { path, ..context.clone() };
-    let result =
-        if is_there { Ok(()) } else { spawn::spawn(context, &request, &Zoned::now()).map(drop) };
-    let (action, because) = match result {
-        Ok(()) => (LimitAction::FellBack, format!("started {name}")),
-        Err(error) => (LimitAction::Failed, error.to_string()),
-    };
-    reader.store.finish_limit(limit, action, Some(&because), Timestamp::now())?;
-    Ok(())
+/// Another agent that is to be started. That takes seconds.
+#[derive(Debug)]
+pub(crate) struct Start {
+    pub(super) plan: Request,
+    pub(super) limit: i64,
+    pub(super) name: String,
+}
+
+impl Start {
+    /// Starts it, under a name that is recorded already: one that is there is not started again.
+    pub(crate) fn run(self, context: &Context) -> Result<(), Error> {
+        let mut store = context.store()?;
+        let Self { plan, limit, name } = self;
+        let is_there = !store.named(&context.socket, &name)?.is_empty();
+        let request = Request { name: Some(name.clone()), ..plan };
+        // Programs are looked for where the limited agent would find them.
+        let path = request.caller_env.iter().find(|(key, _)| key == "PATH");
+        let path = path.map_or_else(|| context.path.clone(), |(_, path)| path.clone());
+        let context = &Context { path, ..context.clone() };
+        let result = if is_there {
+            Ok(())
+        } else {
+            spawn::spawn(context, &request, &Zoned::now()).map(drop)
+        };
+        let (action, because) = match result {
+            Ok(()) => (LimitAction::FellBack, format!("started {name}")),
+            Err(error) => (LimitAction::Failed, error.to_string()),
+        };
+        store.finish_limit(limit, action, Some(&because), Timestamp::now())?;
+        Ok(())
+    }
 }
 
 /// Goes on where a killed process stopped.
@@ -125,23 +134,23 @@ pub(super) fn go_on(
     judged: &SessionStatus,
     limit: &Limit,
     name: &str,
-) -> Result<(), Error> {
+) -> Result<Option<Start>, Error> {
     // Nothing begins while automatic continuation is paused; what is recorded stays, and is done afterwards.
     if reader.store.limits_paused()?.is_some() {
-        return Ok(());
+        return Ok(None);
     }
     let agent = reader.store.limit_policy(&limit.session)?.map(|policy| policy.policy);
     let Some(dogwatch_core::limits::WhenLimited::Fallback(agent)) = agent else {
         let because = Some("the policy was changed");
         reader.store.finish_limit(limit.id, LimitAction::Failed, because, Timestamp::now())?;
-        return Ok(());
+        return Ok(None);
     };
     match plan(context, reader, judged, &agent) {
-        Ok(plan) => start(context, reader, &plan, limit.id, name),
+        Ok(plan) => Ok(Some(Start { plan, limit: limit.id, name: name.to_owned() })),
         Err(because) => {
             let now = Timestamp::now();
             reader.store.finish_limit(limit.id, LimitAction::Failed, Some(&because), now)?;
-            Ok(())
+            Ok(None)
         }
     }
 }

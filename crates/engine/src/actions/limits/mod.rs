@@ -1,20 +1,19 @@
 //! What is done about usage limits. The supervisor looks ([`step`]), `core` decides, and the database decides which process acts:
 //! a limit is settled in one transaction with the message that continues it.
 
-mod fallback;
+pub(crate) mod fallback;
 
-use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, When, safe_text};
 use dogwatch_core::limits::decide::{held_until, is_same, refusal as refuses};
 use dogwatch_core::limits::{Decision, Facts, Seen, WhenLimited, decide};
 use dogwatch_core::profile::Profile;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_protocol::event_data::LimitAction;
+use dogwatch_protocol::keys::KeyRequest;
 use dogwatch_store::{Limit, LimitPolicy, Message, NOBODY, NewLimit, NewMessage, Session};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::actions::answer;
 use crate::actions::send::{self, Request, Terms, queue};
 use crate::observe::limits::{self, account_until};
 use crate::observe::snapshot;
@@ -32,11 +31,13 @@ pub struct Guard {
 }
 
 /// What is done about limits next.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Next {
     /// The session is to be watched for limits.
     pub(crate) watching: bool,
     pub(crate) look_at: Option<Timestamp>,
+    /// Another agent is to be started in its place. The caller does not wait for it.
+    pub(crate) start: Option<fallback::Start>,
 }
 
 /// Looks at a session's limit, and does what is to be done now.
@@ -50,7 +51,9 @@ pub(crate) fn step(
     let Some(policy) = reader.store.limit_policy(id)? else { return Ok(Next::default()) };
     let mut last = reader.store.last_limit(id)?;
     if let Some(limit) = last.as_ref().filter(|limit| limit.action == LimitAction::Acting) {
-        finish(context, reader, judged, limit, now)?;
+        if let Some(start) = finish(context, reader, judged, limit, now)? {
+            return Ok(Next { watching: true, look_at: None, start: Some(start) });
+        }
         last = reader.store.last_limit(id)?;
     }
     if policy.policy == WhenLimited::Notify || judged.verdict.status.is_over() {
@@ -78,8 +81,10 @@ pub(crate) fn step(
         retry_after: SignedDuration::from_secs(i64::from(policy.retry_after)),
         in_a_row: reader.store.continued_in_a_row(id)?,
     };
-    let look_at = perform(context, reader, judged, &policy, &facts, last.as_ref())?;
-    Ok(Next { watching: true, look_at })
+    let mut next = Next { watching: true, ..Next::default() };
+    next.look_at =
+        perform(context, reader, judged, &policy, &facts, last.as_ref(), &mut next.start)?;
+    Ok(next)
 }
 
 /// Does what was decided; returns when to look again.
@@ -90,6 +95,7 @@ fn perform(
     policy: &LimitPolicy,
     facts: &Facts<'_>,
     known: Option<&Limit>,
+    start: &mut Option<fallback::Start>,
 ) -> Result<Option<Timestamp>, Error> {
     let (session, now) = (&judged.seen.session, facts.now);
     let decision = decide(facts);
@@ -150,7 +156,7 @@ fn perform(
                     let name = fallback::name(session, &agent, limit.id);
                     let (action, result) = (LimitAction::Acting, Some(name.as_str()));
                     if reader.store.settle_limit(limit.id, action, None, result, &[], now)? {
-                        fallback::start(context, reader, &plan, limit.id, &name)?;
+                        *start = Some(fallback::Start { plan, limit: limit.id, name });
                     }
                     Ok(Some(now))
                 }
@@ -236,8 +242,8 @@ fn finish(
     judged: &SessionStatus,
     limit: &Limit,
     now: Timestamp,
-) -> Result<(), Error> {
-    let Some(result) = limit.message.as_deref() else { return Ok(()) };
+) -> Result<Option<fallback::Start>, Error> {
+    let Some(result) = limit.message.as_deref() else { return Ok(None) };
     let Some(message) = reader.store.message(result)? else {
         // No message: another agent was to be started, under this name.
         return fallback::go_on(context, reader, judged, limit, result);
@@ -245,7 +251,7 @@ fn finish(
     let has_switched = queue::terms(&message).guard.is_some_and(|guard| guard.after.is_some());
     let done = if has_switched { LimitAction::Switched } else { LimitAction::Continued };
     let (action, because) = match &message.outcome {
-        None => return Ok(()),
+        None => return Ok(None),
         Some(Outcome::Delivered { proof, .. }) => {
             (done, format!("delivered, proof: {}", proof.as_str()))
         }
@@ -257,7 +263,7 @@ fn finish(
         ) => (LimitAction::Failed, because.clone()),
     };
     reader.store.finish_limit(limit.id, action, Some(&because), now)?;
-    Ok(())
+    Ok(None)
 }
 
 /// Why a message that continues a session must not be delivered any more.
@@ -281,27 +287,35 @@ pub(crate) fn refusal(
     Ok(because.map(|because| Outcome::Refused { because: because.to_owned() }))
 }
 
-/// Confirms the dialog that came up after the model was switched: the very one that was seen, and only if the profile knows it.
+/// Asks for the keys that confirm the dialog which came up after the model was switched: the very one that was seen, and only if the
+/// profile knows it. Once for each message; returns whether they are still to be pressed.
 pub(crate) fn confirm(
     context: &Context,
-    reader: &StatusReader<'_>,
+    reader: &mut StatusReader<'_>,
     guard: &Guard,
+    message: &str,
     judged: &SessionStatus,
-) -> bool {
+) -> Result<bool, Error> {
     let Status::Waiting { question: Some(question), dialog: Some(dialog), .. } =
         &judged.verdict.status
     else {
-        return false;
+        return Ok(false);
     };
-    let id = &judged.seen.session.id;
-    let profile = reader.memory(id).and_then(|memory| memory.profile());
+    let session = &judged.seen.session.id;
+    let profile = reader.memory(session).and_then(|memory| memory.profile());
     let known = profile.and_then(|profile| profile.slash.model_dialog.as_ref());
     let Some(known) = known.filter(|known| guard.after.is_some() && *question == known.question)
     else {
-        return false;
+        return Ok(false);
     };
-    let answered = answer::answer(context, id, &known.choose, Some(dialog));
-    answered.logged("confirm the switch of a model").is_some_and(|answered| answered.is_proven)
+    let request = KeyRequest::Answer { choice: known.choose.clone(), dialog: Some(dialog.clone()) };
+    let id = format!("switch/{message}");
+    if let Some(posted) = reader.store.posted_keys(&id)? {
+        return Ok(posted.outcome.is_none());
+    }
+    reader.store.post_keys(&id, session, &request, Timestamp::now())?;
+    context.state.tell_news(session);
+    Ok(true)
 }
 
 /// Whether a message without a waiting sender is held back, because the session or its account is limited.

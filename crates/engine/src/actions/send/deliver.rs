@@ -1,12 +1,11 @@
 //! One message on its way: look, decide, do. Nothing here waits: each step says when the next look is due.
 
-use std::fs::File;
 use std::time::Duration;
 
 use dogwatch_base::log::decided;
 use dogwatch_core::delivery::{Delivery, Input, Kind, Outcome, Phase, Proof, Seen, Sight, Step};
 use dogwatch_core::record::ProcessIdent;
-use dogwatch_core::status::{Basis, Status};
+use dogwatch_core::status::Basis;
 use dogwatch_store::{Message, NOBODY};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
@@ -22,7 +21,7 @@ use crate::{Context, Error};
 
 /// Hooks, transcripts and screens tell of what they see; this is for what none of them does.
 const SLOW: Duration = Duration::from_secs(3);
-/// Another process types, or the agent is out of sight for a moment: neither causes an event.
+/// The agent is out of sight for a moment, which causes no event.
 const TYPING: Duration = Duration::from_millis(50);
 
 /// A message that is being delivered. No other process delivers it.
@@ -31,8 +30,6 @@ pub(crate) struct InHand {
     message: Message,
     delivery: Delivery,
     looking: Looking,
-    /// Held from the paste to the end, and not while waiting for the agent, nor while a dialog is open: others may have to answer it.
-    typing: Option<File>,
 }
 
 /// What came of one look.
@@ -57,7 +54,7 @@ impl InHand {
         let seen = message.seen.as_ref();
         let delivery = Delivery::resumed(message.phase, seen, when, None, now).lasting(is_lasting);
         let looking = Looking::new(&message);
-        Ok(Self { message, delivery, looking, typing: None })
+        Ok(Self { message, delivery, looking })
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -108,28 +105,15 @@ impl InHand {
         self.delivery = self.delivery.clone().of_kind(kind).limited(until);
         if self.delivery.phase() == Phase::Before {
             if let Some(guard) = limits::guard(&self.message)
-                && limits::confirm(context, reader, &guard, judged)
+                && limits::confirm(context, reader, &guard, &self.message.id, judged)?
             {
                 return Ok(Done::Look { within: TYPING, held: None });
             }
             if let Some(done) = self.held_back(reader, judged, now)? {
-                self.typing = None;
                 return Ok(done);
             }
         }
-        if matches!(judged.verdict.status, Status::Waiting { .. }) {
-            self.typing = None;
-        }
         let sight = self.looking.sight(&self.message, context, reader, judged);
-        let is_hands_on =
-            matches!(self.delivery.clone().next(&sight, now), Step::Paste | Step::Submit);
-        if is_hands_on && self.typing.is_none() {
-            self.typing = queue::lock(context, &self.message.session)?;
-            let held = self.typing.is_none().then(|| "another process types".to_owned());
-            // What was seen before may be another's doing.
-            let within = if held.is_some() { TYPING } else { Duration::ZERO };
-            return Ok(Done::Look { within, held });
-        }
         let phase = self.delivery.phase();
         let step = self.delivery.next(&sight, now);
         if !matches!(step, Step::Look(_)) {
@@ -137,7 +121,6 @@ impl InHand {
         }
         match step {
             Step::Look(_) if phase == Phase::Before => {
-                self.typing = None;
                 Ok(Done::Look { within: SLOW, held: self.delivery.held(&sight) })
             }
             Step::Look(within) => Ok(Done::Look { within, held: None }),

@@ -17,15 +17,19 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::safe_text::{self, Change, SafeText};
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::profile;
+use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::usage::BudgetStanding;
-use dogwatch_store::{Message, NewMessage, Session};
+use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::message;
+use dogwatch_store::{Message, NOBODY, NewMessage, Session, Store};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use left::settle_left;
 
 use crate::actions::limits::Guard;
-use crate::error::MessageError;
+use crate::error::{JobError, MessageError};
+use crate::observe::messages::posted;
 use crate::observe::status::StatusReader;
 use crate::observe::{agents, processes, usage};
 use crate::{Context, Error};
@@ -49,6 +53,17 @@ pub struct Receipt {
     pub message: Message,
     pub outcome: Outcome,
     pub terms: Terms,
+}
+
+impl Receipt {
+    /// As it is printed.
+    pub fn report(&self) -> message::Receipt {
+        message::Receipt {
+            posted: posted(Some(&self.name), &self.message),
+            outcome: self.outcome.clone(),
+            changes: self.terms.changes.clone(),
+        }
+    }
 }
 
 /// What goes with a message, for whoever delivers it.
@@ -103,26 +118,74 @@ pub fn send_unless(
     if let Some(message) = reader.store.message(id)? {
         return go_on(context, &mut reader, session.name, message, until);
     }
-    let text = checked(context, &session, request)?;
-    let terms = Terms { when: request.when, until, changes: text.changes, guard: None };
+    let draft = Draft::new(context, &session, request, until)?;
     let me = processes::myself()?;
     if is_cancelled.load(Ordering::SeqCst) {
         return Err(MessageError::Cancelled.into());
     }
-    reader.store.post(&NewMessage {
-        id,
-        session: &session.id,
-        text: &text.text,
-        slash: request.slash,
-        terms: &terms.to_json(),
-        sender: me,
-        posted: now,
-    })?;
+    draft.post(&mut reader.store, id, me, now)?;
     if is_cancelled.load(Ordering::SeqCst) {
         reader.store.take_back(id, Timestamp::now())?;
     }
     let (message, outcome) = wait::outcome(context, &mut reader, &session.id, id, until)?;
+    let terms = draft.terms;
     Ok(Receipt { name: session.name, message, outcome, terms })
+}
+
+/// A message that may be posted.
+#[derive(Debug)]
+struct Draft<'a> {
+    session: &'a SessionId,
+    text: String,
+    slash: bool,
+    terms: Terms,
+}
+
+impl<'a> Draft<'a> {
+    fn new(
+        context: &Context,
+        session: &'a Session,
+        request: &Request<'_>,
+        until: Option<Timestamp>,
+    ) -> Result<Self, Error> {
+        let SafeText { text, changes } = checked(context, session, request)?;
+        let terms = Terms { when: request.when, until, changes, guard: None };
+        Ok(Self { session: &session.id, text, slash: request.slash, terms })
+    }
+
+    fn post(
+        &self,
+        store: &mut Store,
+        id: &str,
+        sender: ProcessIdent,
+        posted: Timestamp,
+    ) -> Result<(), Error> {
+        let Self { session, text, slash, terms } = self;
+        let terms = terms.to_json();
+        let (slash, terms) = (*slash, &terms);
+        Ok(store.post(&NewMessage { id, session, text, slash, terms, sender, posted })?)
+    }
+}
+
+/// Posts a message that no process waits for, unless one is known by this id.
+pub(crate) fn post(
+    context: &Context,
+    store: &mut Store,
+    session: &Session,
+    request: &Request<'_>,
+    id: &str,
+) -> Result<(), Error> {
+    if let Some(known) = store.message(id)? {
+        let is_same = known.session == session.id && known.slash == request.slash;
+        // What is stored is the text without what would act on the agent.
+        let is_same = is_same && checked(context, session, request)?.text == known.text;
+        return if is_same {
+            Ok(())
+        } else {
+            Err(JobError::KeyReused { id: id.to_owned() }.into())
+        };
+    }
+    Draft::new(context, session, request, None)?.post(store, id, NOBODY, Timestamp::now())
 }
 
 /// The budget that holds this session.

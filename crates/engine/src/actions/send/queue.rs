@@ -1,13 +1,9 @@
-//! What goes with a message, and the right to type into a session.
-
-use std::fs::File;
-use std::io;
+//! What goes with a message.
 
 use dogwatch_core::delivery::When;
-use dogwatch_store::{Message, lock_file};
+use dogwatch_store::Message;
 
 use super::Terms;
-use crate::{Context, Error};
 
 /// The terms for those who only show them. Whoever delivers asks [`damage`] first.
 pub(crate) fn terms(message: &Message) -> Terms {
@@ -21,14 +17,4 @@ pub(super) fn damage(message: &Message) -> Option<String> {
     read.err().map(|error| {
         format!("its stored terms are damaged, or of a newer version ({error}); send it again")
     })
-}
-
-/// The right to type into a session; `None` while another process has it.
-pub fn lock(context: &Context, session: &str) -> Result<Option<File>, Error> {
-    let path = context.state.typing_lock(session)?;
-    match lock_file::try_lock(&path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) => Err(Error::io(format!("lock {}", path.display()))(error)),
-    }
 }
