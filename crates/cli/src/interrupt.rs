@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use dogwatch_engine::Error;
-use dogwatch_engine::observe::changes::Waker;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// A flag that is set when the user wants to end; who waits is woken.
-pub(crate) fn flag(waker: Waker) -> Result<Arc<AtomicBool>, Error> {
+/// A flag that is set when the user wants to end; then `wake` is called, for who waits.
+pub(crate) fn flag(wake: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>, Error> {
     let mut signals =
         Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Error::io("listen for Ctrl-C"))?;
     let flag = Arc::new(AtomicBool::new(false));
@@ -18,7 +17,7 @@ pub(crate) fn flag(waker: Waker) -> Result<Arc<AtomicBool>, Error> {
     let listen = move || {
         for _ in signals.forever() {
             set.store(true, Ordering::Relaxed);
-            waker.wake();
+            wake();
         }
     };
     let thread = thread::Builder::new().name("signals".to_owned()).spawn(listen);

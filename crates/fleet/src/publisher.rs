@@ -1,4 +1,4 @@
-//! Publishes on a thread of its own beside a watcher.
+//! Publishes on a thread of its own beside a stream of changes.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,8 +20,8 @@ use super::relay::Prepared;
 use crate::state_cache::StateCache;
 use dogwatch_engine::error::FleetError;
 use dogwatch_engine::observe::changes::{Changes, Interest, Waker};
-use dogwatch_engine::watch::Change;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::status::WatchLine;
 
 /// Longest sleep of the listener for other processes' events.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -91,10 +91,10 @@ impl Stop {
 }
 
 impl Publisher {
-    /// Starts to publish the watcher's changes and all events from now on. Fails if another process does so already.
+    /// Starts to publish changes and all events from now on. Fails if another process does so already.
     pub fn start(
         host: Host,
-        shown: &[Change],
+        shown: &[WatchLine],
         tell: impl Fn(Notice) + Send + 'static,
     ) -> Result<Self, Error> {
         let lock = host.context.lock("relay")?.ok_or(Error::Fleet(FleetError::AlreadyRelayed))?;
@@ -122,8 +122,8 @@ impl Publisher {
         Ok(Self { host: name, cache, stop, listener, threads, _lock: lock })
     }
 
-    /// Takes a change from the watcher.
-    pub fn show(&self, change: &Change) {
+    /// Takes a change.
+    pub fn show(&self, change: &WatchLine) {
         self.cache.show(&self.host, change);
     }
 }

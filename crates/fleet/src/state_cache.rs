@@ -1,4 +1,4 @@
-//! The current state of each session to publish: written by the watcher, read by the relay.
+//! The current state of each session to publish: written as changes come, read by the relay.
 
 use dogwatch_protocol::event_data::Heartbeat;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ use dogwatch_core::status::Verdict;
 use tokio::sync::Notify;
 
 use dogwatch_engine::notify::outward;
-use dogwatch_engine::observe::status::SessionStatus;
-use dogwatch_engine::watch::{Change, What};
+use dogwatch_protocol::event::Subject;
+use dogwatch_protocol::status::{StatusReport, WatchEvent, WatchLine};
 
 #[derive(Debug, Default)]
 pub(super) struct StateCache {
@@ -33,13 +33,13 @@ impl StateCache {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn show(&self, host: &str, change: &Change) {
-        let level = session_level(&change.status.seen.subject());
+    pub(super) fn show(&self, host: &str, change: &WatchLine) {
+        let level = session_level(&subject(&change.session));
         {
             let mut inner = self.lock();
-            match change.what {
-                What::Gone => drop(inner.states.remove(&level)),
-                What::Seen | What::Changed { .. } => {
+            match change.event {
+                WatchEvent::Gone => drop(inner.states.remove(&level)),
+                WatchEvent::Seen | WatchEvent::Changed => {
                     inner.states.insert(level.clone(), state(host, change));
                 }
             }
@@ -77,14 +77,18 @@ impl StateCache {
     }
 }
 
-fn state(host: &str, change: &Change) -> SessionState {
-    let SessionStatus { seen, verdict, .. } = &change.status;
+fn subject(one: &StatusReport) -> Subject {
+    Subject { id: one.id.clone().into(), name: one.name.clone(), agent: one.agent.clone() }
+}
+
+fn state(host: &str, change: &WatchLine) -> SessionState {
+    let StatusReport { ours, verdict, .. } = &change.session;
     let Verdict { status, basis, since, .. } = verdict;
     SessionState {
         v: VERSION,
         host: host.to_owned(),
-        session: seen.subject(),
-        ours: seen.is_ours(),
+        session: subject(&change.session),
+        ours: *ours,
         at: change.at,
         since: *since,
         basis: basis.as_str().to_owned(),

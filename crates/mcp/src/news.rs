@@ -1,7 +1,7 @@
 //! That something happened, for calls that wait for it.
 //!
-//! Two threads, which live while calls wait and for a while after: one watches all sessions, event-driven, so that their changes get into
-//! the journal; the kernel wakes the other when the journal grows. However many calls wait, there is one of each.
+//! Two threads, which live while calls wait and for a while after: one listens to the supervisor, which stays for it and records what
+//! sessions do; the kernel wakes the other when the journal grows. However many calls wait, there is one of each.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_engine::observe::changes::{Changes, Interest};
-use dogwatch_engine::watch::Watcher;
+use dogwatch_engine::watch::stream::Stream;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::stream::Follow;
 use tokio::sync::watch;
 
 /// How long the threads stay after the last call.
@@ -139,11 +140,11 @@ fn start(work: Work, shared: Arc<Shared>) -> bool {
     thread.spawn(works).logged("start a thread or a program").is_some()
 }
 
-/// Records what sessions do.
+/// Has the supervisor record what sessions do.
 fn watch(shared: &Shared) -> Result<(), Error> {
-    let mut watcher = Watcher::new(&shared.context, &[])?;
+    let mut stream = Stream::open(&shared.context, &[], Follow::default())?;
     while shared.is_wanted() {
-        watcher.next(BEAT, &shared.stop)?;
+        stream.next(BEAT, &shared.stop)?;
     }
     Ok(())
 }

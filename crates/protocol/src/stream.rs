@@ -137,13 +137,37 @@ pub enum Ask {
     },
     /// Presses the keys by which agents end. `kill` asks for it, and for the next step if they had no effect.
     Leave { agents: Vec<Leaving> },
-    /// All sessions that are listed, or these, and from then on each change. With a cursor: what has changed since, if that is still known.
-    Follow {
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        sessions: Vec<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        after: Option<String>,
-    },
+    /// All sessions that are listed, or these, and from then on each change.
+    Follow(Follow),
+}
+
+/// What is followed, and what is done meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Follow {
+    /// Names, ids or panes; none for all sessions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<String>,
+    /// A cursor: what has changed since is told instead of what there is, if it is still known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Send a row of each session, too, with all that a front end shows, and again whenever something of it may have changed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub rows: bool,
+    /// Keep the options `@dogwatch_state` and `@dogwatch_detail` of panes current meanwhile.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub labels: bool,
+    /// Keep the option `@dogwatch_status` of the server current meanwhile. The request ends (`no_server`) with the tmux server.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub status_line: bool,
+}
+
+/// The code of the error that ends a request with the tmux server.
+pub const NO_SERVER: &str = "no_server";
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 fn when_idle() -> When {
@@ -197,6 +221,10 @@ pub enum Outcome<T> {
     /// The first reply to `follow`, unless the changes since its cursor are known.
     Snapshot(Snapshot),
     Change(Box<Change>),
+    /// If rows are followed.
+    Row(Box<SessionRow>),
+    /// If rows are followed.
+    Tmux(TmuxServer),
 }
 
 /// All sessions that are followed, at one moment.
@@ -207,6 +235,45 @@ pub struct Snapshot {
     pub cursor: String,
     pub as_of: Timestamp,
     pub sessions: Vec<StatusReport>,
+    /// The same, if rows are followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<SessionRow>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tmux: Option<TmuxServer>,
+}
+
+/// The tmux server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct TmuxServer {
+    /// How many panes it has; none if there is no server, or it does not answer.
+    pub panes: Option<usize>,
+    /// There is one, and it does not answer.
+    pub is_silent: bool,
+}
+
+/// A session with all that a front end shows of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SessionRow {
+    #[serde(flatten)]
+    pub session: StatusReport,
+    /// The numbers that its dialog shows before its options; without any, they are counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<usize>,
+    /// Its pane is there.
+    pub has_pane: bool,
+    /// A terminal shows its tmux session.
+    pub attached: bool,
+    pub title: Option<String>,
+    pub folder: PathBuf,
+    pub project: PathBuf,
+    pub tags: Vec<String>,
+    /// In a team.
+    pub role: Option<String>,
+    pub story: Option<String>,
+    pub created: Timestamp,
+    pub conversation: Option<String>,
 }
 
 /// One line of `watch --json`, and the moment after it.
@@ -251,7 +318,7 @@ mod tests {
             (r#"{"id":1,"ask":"status","sessions":["a","b"]}"#, status(&["a", "b"])),
             (r#"{"id":1,"ask":"ls"}"#, Ask::Ls),
             (r#"{"ask":"why","session":"a","id":1}"#, Ask::Why { session: "a".to_owned() }),
-            (r#"{"id":1,"ask":"follow"}"#, Ask::Follow { sessions: vec![], after: None }),
+            (r#"{"id":1,"ask":"follow"}"#, Ask::Follow(Follow::default())),
             (
                 r#"{"id":1,"ask":"send","session":"a","text":"hi"}"#,
                 Ask::Send {

@@ -3,6 +3,7 @@
 //! Dropping it kills everything that was started in it, and fails the test if a process was left over
 //! that should have ended with its session.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
@@ -297,12 +298,14 @@ impl TestEnv {
         let mark = self.root().display().to_string();
         // A supervisor stays some minutes if a notification is not due yet.
         let serves = |pid: &i32| process::command_line(*pid).ends_with(" supervisor serve");
-        for pid in process::carrying(&mark).into_iter().filter(serves) {
-            process::try_signal(pid, rustix::process::Signal::TERM);
-        }
+        let mut asked = BTreeSet::new();
         let begun = Instant::now();
         loop {
             let left = process::carrying(&mark);
+            // A dashboard that has not noticed yet that its terminal is gone may start another one.
+            for pid in left.iter().filter(|pid| serves(pid) && asked.insert(**pid)) {
+                process::try_signal(*pid, rustix::process::Signal::TERM);
+            }
             if left.is_empty() || begun.elapsed() > Duration::from_secs(15) {
                 let shown = |pid: &i32| format!("{pid}: {}", process::command_line(*pid));
                 let described = left.iter().map(shown).collect();

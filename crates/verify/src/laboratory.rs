@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_engine::Error;
-use dogwatch_engine::watch::Watcher;
+use dogwatch_engine::watch::stream::Stream;
+use dogwatch_protocol::stream::Follow;
 use dogwatch_protocol::verification::{Grade, Situation};
 use dogwatch_store::{read_regular, replace};
 use model_double::homes::Agent;
@@ -189,11 +190,12 @@ pub(crate) fn not_played(play: Play, name: &str, why: &str) -> Situation {
 
 /// Notes when `watch` would report which state.
 fn watch(world: &World, is_over: &AtomicBool, seen: &Mutex<Vec<(Instant, &'static str)>>) {
-    let Some(mut watcher) = Watcher::new(&world.context, &[]).logged("watch") else { return };
+    let stream = Stream::open(&world.context, &[], Follow::default());
+    let Some(mut stream) = stream.logged("watch") else { return };
     while !is_over.load(Ordering::Relaxed) {
-        let Some(changes) = watcher.next(WATCH, is_over).logged("watch") else { return };
+        let Some(changes) = stream.next(WATCH, is_over).logged("watch") else { return };
         let at = Instant::now();
-        let states = changes.iter().map(|change| (at, change.status.verdict.status.as_str()));
+        let states = changes.iter().map(|change| (at, change.session.verdict.status.as_str()));
         seen.lock().unwrap_or_else(PoisonError::into_inner).extend(states);
     }
 }

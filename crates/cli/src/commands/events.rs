@@ -35,7 +35,8 @@ pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
         last: args.last,
     };
     let mut journal = Journal::open(context, query, host)?;
-    let stop = interrupt::flag(journal.waker())?;
+    let waker = journal.waker();
+    let stop = interrupt::flag(move || waker.wake())?;
     loop {
         let events = journal.read()?;
         let is_all = events.is_empty();

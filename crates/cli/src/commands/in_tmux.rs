@@ -1,7 +1,7 @@
 //! Inside tmux: a popup, a sidebar, and a few characters for the status line.
 
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
@@ -10,10 +10,10 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::observe::listing;
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
 use dogwatch_engine::socket::client;
-use dogwatch_engine::watch::Watcher;
-use dogwatch_engine::watch::labels::{self, Follower};
+use dogwatch_engine::watch::labels::Follower;
+use dogwatch_engine::watch::stream::Stream;
 use dogwatch_engine::{Context, Error};
-use dogwatch_protocol::stream::{Ask, StatusLine};
+use dogwatch_protocol::stream::{Ask, Follow, StatusLine};
 use dogwatch_store::Which;
 use jiff::Timestamp;
 
@@ -21,10 +21,8 @@ use crate::args::{Popup, Sidebar, TmuxStatus};
 use crate::usage::UsageError;
 use crate::{environment, interrupt, ui};
 
-/// What a status line shows as `#{@dogwatch_status}`.
-const OPTION: &str = "@dogwatch_status";
 /// Longest wait before checking whether to stop.
-const LONGEST: Duration = Duration::from_secs(5);
+const LONGEST: Duration = Duration::from_mins(1);
 /// tmux answers at once; a popup stays open as long as it is used.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -72,10 +70,6 @@ pub(crate) fn status(context: &Context, args: &TmuxStatus) -> Result<u8, Error> 
     if args.follow {
         return follow(context);
     }
-    if let Some(shown) = labels::followed(context) {
-        ui::line(shown);
-        return Ok(exit_code::OK);
-    }
     if let Some(StatusLine { text }) = client::ask(context, Ask::TmuxStatus) {
         ui::line(text);
         return Ok(exit_code::OK);
@@ -83,58 +77,26 @@ pub(crate) fn status(context: &Context, args: &TmuxStatus) -> Result<u8, Error> 
     let now = Timestamp::now();
     let all = StatusReader::new(context)?.all_of(Which::current(now), now)?;
     let is_shown = |one: &SessionStatus| one.seen.pane.is_some_and(|pane| pane.attached > 0);
-    ui::line(in_short(context, all.iter().collect(), is_shown));
+    let store = context.store().logged("open the database");
+    ui::line(listing::in_short(store.as_ref(), all.iter().collect(), is_shown));
     Ok(exit_code::OK)
 }
 
-fn in_short(
-    context: &Context,
-    all: Vec<&SessionStatus>,
-    is_shown: impl Fn(&SessionStatus) -> bool,
-) -> String {
-    let store = context.store().logged("open the database");
-    listing::in_short(store.as_ref(), all, is_shown)
-}
-
-/// Sets the option when it changes, until the tmux server ends.
+/// Has the supervisor keep the option current until the tmux server ends.
 fn follow(context: &Context) -> Result<u8, Error> {
     // One for each server, however often a configuration starts it.
-    let Some(follower) = Follower::new(context) else {
+    let Some(_follower) = Follower::new(context) else {
         ui::talk("another process keeps @dogwatch_status current");
         return Ok(exit_code::OK);
     };
-    let mut watcher = Watcher::new(context, &[])?;
-    watcher.label_panes();
-    let stop = interrupt::flag(watcher.waker())?;
-    let kept = keep_current(context, &mut watcher, &follower, &stop);
-    // However it ends: what nothing keeps current must not stay in sight.
-    if watcher.has_server() {
-        watcher.set_global(OPTION, None);
-    }
-    kept.map(|()| exit_code::OK)
-}
-
-fn keep_current(
-    context: &Context,
-    watcher: &mut Watcher<'_>,
-    follower: &Follower,
-    stop: &AtomicBool,
-) -> Result<(), Error> {
-    let mut shown = None;
+    let follow = Follow { labels: true, status_line: true, ..Follow::default() };
+    let mut stream = Stream::open(context, &[], follow)?;
+    let stop = interrupt::flag(stream.waker())?;
     while !stop.load(Ordering::Relaxed) {
-        watcher.next(LONGEST, stop)?;
-        if !watcher.has_server() {
-            return Ok(());
-        }
-        // A tmux that does not answer now may do so again.
-        let Some((_, attached)) = watcher.panes() else { continue };
-        let is_shown = |one: &SessionStatus| attached.contains(&one.seen.session.id);
-        let short = in_short(context, watcher.statuses().collect(), is_shown);
-        if shown.as_ref() != Some(&short) {
-            watcher.set_global(OPTION, Some(&short));
-            follower.keep(&short);
-            shown = Some(short);
-        }
+        match stream.next(LONGEST, &stop) {
+            Err(Error::Tmux(error)) if error.is_no_server() => break,
+            heard => heard?,
+        };
     }
-    Ok(())
+    Ok(exit_code::OK)
 }

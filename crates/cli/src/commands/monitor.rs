@@ -29,7 +29,8 @@ pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error
     let pace = Pace { interval: args.interval, heartbeat: args.heartbeat };
     let (shown, key) = (ui::short_path(managed.file.path()), desk.key());
     let mut reporter = Reporter::new(managed, desk, pace)?;
-    let stop = interrupt::flag(reporter.waker())?;
+    let waker = reporter.waker();
+    let stop = interrupt::flag(move || waker.wake())?;
     let _heartbeat = watch::heartbeat(context);
     ui::talk(format_args!("watching {shown}, reporting to {key}; Ctrl-C to stop"));
     while !stop.load(Ordering::Relaxed) {

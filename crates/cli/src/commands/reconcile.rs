@@ -37,7 +37,8 @@ fn monitor(context: &Context, managed: ManagedRegistry<'_>, args: &Reconcile) ->
             None => Box::new(NoBroker),
         });
     }
-    let stop = interrupt::flag(monitor.waker())?;
+    let waker = monitor.waker();
+    let stop = interrupt::flag(move || waker.wake())?;
     ui::talk(format_args!("watching {shown}; Ctrl-C to stop"));
     // Report the same failure once, and again if it changes.
     let mut trouble = None;

@@ -2,9 +2,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dogwatch_core::exit_code;
-use dogwatch_engine::watch::{Change, Watcher};
+use dogwatch_engine::watch::stream::Stream;
 use dogwatch_engine::{Context, Error, config};
 use dogwatch_fleet::{Host, Notice, Publisher, Trust};
+use dogwatch_protocol::status::WatchLine;
+use dogwatch_protocol::stream::Follow;
 use dogwatch_store::Mqtt;
 
 use crate::args::Relay;
@@ -19,28 +21,37 @@ pub(crate) fn relay(context: &Context, args: &Relay) -> Result<u8, Error> {
         return Ok(exit_code::OK);
     }
     let mqtt = environment::broker(context)?;
-    let mut watcher = Watcher::new(context, &[])?;
-    let stop = interrupt::flag(watcher.waker())?;
+    let mut stream = Stream::open(context, &[], Follow::default())?;
+    let stop = interrupt::flag(stream.waker())?;
     let _heartbeat = super::watch::heartbeat(context);
     // After the first listing, so that sessions that were published before are not published as gone.
-    let shown = watcher.next(Duration::ZERO, &stop)?;
+    let mut shown = Vec::new();
+    while !stream.is_complete() {
+        shown.extend(stream.next(LONGEST, &stop)?);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(exit_code::OK);
+        }
+        if stream.is_silent() {
+            ui::talk(super::watch::SILENT);
+        }
+    }
     let publisher = publisher(context, mqtt, &shown)?;
     while !stop.load(Ordering::Relaxed) {
-        for change in watcher.next(LONGEST, &stop)? {
+        for change in stream.next(LONGEST, &stop)? {
             publisher.show(&change);
         }
     }
     Ok(exit_code::OK)
 }
 
-/// Publishes beside a watcher, if a broker is configured and no other process publishes.
-pub(super) fn beside(context: &Context, shown: &[Change]) -> Option<Publisher> {
+/// Publishes beside a stream, if a broker is configured and no other process publishes.
+pub(super) fn beside(context: &Context, shown: &[WatchLine]) -> Option<Publisher> {
     let trouble = |error: &Error| ui::talk(format_args!("note: not publishing: {error}"));
     let mqtt = environment::mqtt(context).inspect_err(trouble).ok()??;
     publisher(context, mqtt, shown).inspect_err(trouble).ok()
 }
 
-fn publisher(context: &Context, mqtt: Mqtt, shown: &[Change]) -> Result<Publisher, Error> {
+fn publisher(context: &Context, mqtt: Mqtt, shown: &[WatchLine]) -> Result<Publisher, Error> {
     let fleet = config::read(context)?.fleet;
     let allow = fleet.allow();
     let spawn = fleet.spawn_terms(context.home.as_deref());

@@ -7,14 +7,14 @@ use dogwatch_core::exit_code;
 pub(super) use dogwatch_core::status::detail;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_core::usage::{cost_words, token_words};
-use dogwatch_engine::observe::collisions::{self, Collisions};
-use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
+use dogwatch_engine::observe::collisions;
+use dogwatch_engine::observe::status::StatusReader;
 use dogwatch_engine::observe::{listing, snapshot};
 use dogwatch_engine::socket::client;
-use dogwatch_engine::watch::Watcher;
+use dogwatch_engine::watch::stream::Stream;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::status::{StatusReport, StatusRow, Statuses};
-use dogwatch_protocol::stream::Ask;
+use dogwatch_protocol::stream::{Ask, Follow};
 use dogwatch_store::Which;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -156,21 +156,18 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         let instead = "dogwatch status --json";
         return Err(UsageError::NeedsTerminal { instead }.into());
     }
-    let mut watcher = Watcher::new(context, &args.sessions)?;
-    let stop = interrupt::flag(watcher.waker())?;
+    let follow = Follow { rows: true, ..Follow::default() };
+    let mut stream = Stream::open(context, &args.sessions, follow)?;
+    let stop = interrupt::flag(stream.waker())?;
     let mut screen = Screen::open().map_err(Error::io("draw on the terminal"))?;
     let filter = Filter::new(args)?;
     while !stop.load(Ordering::Relaxed) {
         // Ages change without an event.
-        watcher.next(Duration::from_secs(1), &stop)?;
-        let mut judged: Vec<SessionStatus> = watcher.statuses().cloned().collect();
-        if args.sessions.is_empty() {
-            snapshot::hide_superseded(&mut judged, |one| &one.seen);
-        }
+        stream.next(Duration::from_secs(1), &stop)?;
+        stream.take_touched();
+        let mut sessions = look(context, args)?.sessions;
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-        let (jobs, details) = (watcher.jobs()?, watcher.details(&judged, now));
-        let mut sessions = listing::rows(&judged, &jobs, details, &Collisions::default());
         sessions.retain(|one| filter.fits(one));
         sort(&mut sessions);
         let (header, rows) = table(&sessions, now).blocks();

@@ -94,7 +94,9 @@ fn serve(context: &Context) -> Result<u8, Error> {
     let nothing = File::open("/dev/null").map_err(Error::io("open /dev/null"))?;
     rustix::stdio::dup2_stdin(&nothing)
         .map_err(|error| Error::io("leave the lock")(error.into()))?;
-    match supervisor::serve(context, lock.map(File::from), interrupt::flag)? {
+    match supervisor::serve(context, lock.map(File::from), |waker| {
+        interrupt::flag(move || waker.wake())
+    })? {
         End::Replaced(lock) => {
             let mut next =
                 Command::new(program::own_path().map_err(Error::io("find the program"))?);

@@ -1,9 +1,7 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::observe::listing;
-use dogwatch_engine::observe::status::SessionStatus;
-use dogwatch_engine::observe::wait::{self, Targets, Waited};
+use dogwatch_engine::watch::wait::{self, Targets, Waited};
 use dogwatch_engine::{Context, Error};
-use dogwatch_protocol::status::{WaitOutcome, WaitResult};
+use dogwatch_protocol::status::{StatusReport, WaitOutcome, WaitResult};
 
 use crate::args::Wait;
 use crate::commands::status as words;
@@ -24,23 +22,22 @@ pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
         Waited::TimedOut(all) => (WaitOutcome::Timeout, all, Vec::new(), exit_code::TIMEOUT),
     };
     if args.json {
-        let sessions = followed.iter().map(listing::report).collect();
-        ui::json(&WaitResult { outcome, reached, sessions });
+        ui::json(&WaitResult { outcome, reached, sessions: followed });
         return Ok(code);
     }
     if code == exit_code::TIMEOUT {
         ui::talk("timed out");
     }
     for one in &followed {
-        if reached.is_empty() || reached.contains(&one.seen.session.id) {
+        if reached.is_empty() || reached.contains(&one.id) {
             ui::line(in_words(one));
         }
     }
     Ok(code)
 }
 
-fn in_words(one: &SessionStatus) -> String {
+fn in_words(one: &StatusReport) -> String {
     let detail = ui::harmless(words::detail(&one.verdict.status));
     let gap = if detail.is_empty() { "" } else { ": " };
-    format!("{} is {}{gap}{detail}", one.seen.session.name, one.verdict.status.as_str())
+    format!("{} is {}{gap}{detail}", one.name, one.verdict.status.as_str())
 }

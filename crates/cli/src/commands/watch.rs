@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use dogwatch_core::exit_code;
 use dogwatch_engine::notify::heartbeat::{self, Beating};
-use dogwatch_engine::watch::{Change, Watcher, What};
+use dogwatch_engine::watch::stream::Stream;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::status::{WatchEvent, WatchLine};
+use dogwatch_protocol::stream::Follow;
 use jiff::tz::TimeZone;
 
 use crate::args::Watch;
@@ -14,13 +16,15 @@ use crate::{interrupt, ui};
 
 /// Longest wait before checking whether to stop.
 const LONGEST: Duration = Duration::from_mins(1);
+/// What is said of a supervisor that does not answer.
+pub(super) const SILENT: &str =
+    "note: the supervisor does not answer; `dogwatch supervisor restart` replaces it";
 
 pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
-    let mut watcher = Watcher::new(context, &args.sessions)?;
-    if args.sessions.is_empty() {
-        watcher.label_panes();
-    }
-    let stop = interrupt::flag(watcher.waker())?;
+    // Options of panes are for who watches all of them.
+    let follow = Follow { labels: args.sessions.is_empty(), ..Follow::default() };
+    let mut stream = Stream::open(context, &args.sessions, follow)?;
+    let stop = interrupt::flag(stream.waker())?;
     if !args.json {
         ui::talk("watching; Ctrl-C to stop");
     }
@@ -28,8 +32,14 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
     let mut publisher = None;
     let mut is_first = true;
     while !stop.load(Ordering::Relaxed) {
-        let changes = watcher.next(LONGEST, &stop)?;
-        // A watcher of some sessions must not publish for all.
+        let changes = stream.next(LONGEST, &stop)?;
+        if stream.is_silent() {
+            ui::talk(SILENT);
+        }
+        if !stream.is_complete() {
+            continue;
+        }
+        // A watch of some sessions must not publish for all.
         if std::mem::take(&mut is_first) && args.sessions.is_empty() {
             publisher = relay::beside(context, &changes);
         }
@@ -41,7 +51,7 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
                 return ended_by(error);
             }
         }
-        let all_over = || watcher.statuses().all(|one| one.verdict.status.is_over());
+        let all_over = || stream.sessions().all(|one| one.verdict.status.is_over());
         if !args.sessions.is_empty() && all_over() {
             break;
         }
@@ -69,23 +79,23 @@ pub(super) fn ended_by(error: io::Error) -> Result<u8, Error> {
     Err(Error::io("write the result")(error))
 }
 
-fn tell(change: &Change, as_json: bool) -> io::Result<()> {
-    if as_json { ui::try_json(&change.line()) } else { ui::try_line(in_words(change)) }
+fn tell(change: &WatchLine, as_json: bool) -> io::Result<()> {
+    if as_json { ui::try_json(change) } else { ui::try_line(in_words(change)) }
 }
 
-fn in_words(change: &Change) -> String {
+fn in_words(change: &WatchLine) -> String {
     let time = change.at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-    let session = &change.status.seen.session;
-    let status = &change.status.verdict.status;
+    let status = &change.session.verdict.status;
     let state = words::state(status);
     let detail = ui::harmless(words::detail(status)).replace('\n', " ");
-    let (from, to, detail) = match &change.what {
-        What::Seen => (String::new(), state.to_string(), detail),
-        What::Changed { from } => {
-            (format!("{} → ", from.status.as_str()), state.to_string(), detail)
+    let (from, to, detail) = match change.event {
+        WatchEvent::Seen => (String::new(), state.to_string(), detail),
+        WatchEvent::Changed => {
+            let from = change.from.as_deref().unwrap_or_default();
+            (format!("{from} → "), state.to_string(), detail)
         }
-        What::Gone => (String::new(), "gone".to_owned(), String::new()),
+        WatchEvent::Gone => (String::new(), "gone".to_owned(), String::new()),
     };
     let gap = if detail.is_empty() { "" } else { ": " };
-    format!("{time}  {}  {from}{to}{gap}{detail}", session.name)
+    format!("{time}  {}  {from}{to}{gap}{detail}", change.session.name)
 }

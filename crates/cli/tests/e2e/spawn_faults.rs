@@ -1,6 +1,6 @@
 //! Starting a session fails, or is killed, at each step: an agent that runs is registered with all that belongs to it.
 
-use dogwatch_testkit::TestEnv;
+use dogwatch_testkit::{TestEnv, eventually};
 use rusqlite::Connection;
 
 use crate::worktrees::Repo;
@@ -12,6 +12,7 @@ fn with_limit(env: &TestEnv) {
     env.add_profile("helper", account, &format!("touch '{}'; exec sleep 300", note.display()));
     let first = ["helper", "--name", "first", "--when-limited", "wait"];
     env.spawn(&first);
+    eventually("it has noted it", || note.exists());
     let _ = env.dogwatch(&["kill", "--now", "first"]).success();
     std::fs::remove_file(note).unwrap();
     let database = database(env);

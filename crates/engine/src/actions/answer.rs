@@ -35,7 +35,12 @@ pub fn answer(
     choice: &str,
     bound: Option<&str>,
 ) -> Result<Answered, Error> {
-    let session = StatusReader::new(context)?.one(target, Timestamp::now())?.seen.session;
+    let judged = StatusReader::new(context)?.one(target, Timestamp::now())?;
+    let session = judged.seen.session;
+    if judged.verdict.status.is_over() {
+        let (name, state) = (session.name, judged.verdict.status.as_str());
+        return Err(MessageError::NoDialog { name, state }.into());
+    }
     let request =
         KeyRequest::Answer { choice: choice.to_owned(), dialog: bound.map(ToOwned::to_owned) };
     match keys::ask(context, &session, &request, &keys::new_id())? {

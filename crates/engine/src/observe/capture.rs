@@ -1,5 +1,6 @@
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::transcript::{Entry, Speaker};
+use dogwatch_protocol::id::SessionId;
 use dogwatch_store::KeptScreen;
 use dogwatch_tmux::CaptureOptions;
 
@@ -69,8 +70,8 @@ pub fn capture(
 }
 
 /// The last rows that the runner kept of a session's screen.
-pub fn kept(context: &Context, seen: &SessionSnapshot, rows: u32) -> Option<Screen> {
-    let kept = context.state.session(&seen.session.id).screen()?;
+pub fn kept(context: &Context, session: &SessionId, rows: u32) -> Option<Screen> {
+    let kept = context.state.session(session).screen()?;
     Some(Screen { from: From::Kept, text: last_lines(&kept.ansi, Some(rows)) })
 }
 

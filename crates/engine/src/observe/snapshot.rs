@@ -1,5 +1,6 @@
 //! What is remembered, joined with what is seen: the one view that every command shows.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use dogwatch_base::log::Logged as _;
@@ -9,6 +10,7 @@ use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::suggest;
 use dogwatch_core::superseded::{Row, superseded};
 use dogwatch_protocol::id::Origin;
+use dogwatch_protocol::stream::SessionRow;
 use dogwatch_store::{Server, Session, Store, Which};
 use dogwatch_tmux::{ListedPane, PaneId, PaneList};
 use jiff::{SignedDuration, Timestamp};
@@ -137,22 +139,38 @@ pub(crate) fn count_left_out<'s>(
 
 /// Leaves out ended sessions that were resumed in another one; how many these were.
 pub fn hide_superseded<T>(all: &mut Vec<T>, seen: impl Fn(&T) -> &SessionSnapshot) -> usize {
-    let rows: Vec<Row<'_>> = all
-        .iter()
-        .map(|one| {
-            let session = &seen(one).session;
-            Row {
-                id: &session.id,
-                name: &session.name,
-                agent: &session.agent,
-                conversation: session.conversation.as_deref(),
-                created: session.created,
-                is_over: seen(one).life.state.is_over(),
-            }
-        })
-        .collect();
-    let hidden: Vec<String> = superseded(&rows).into_iter().map(ToOwned::to_owned).collect();
-    all.retain(|one| !hidden.iter().any(|id| *id == seen(one).session.id));
+    hide(all, |one| {
+        let SessionSnapshot { session, life, .. } = seen(one);
+        Row {
+            id: &session.id,
+            name: &session.name,
+            agent: &session.agent,
+            conversation: session.conversation.as_deref(),
+            created: session.created,
+            is_over: life.state.is_over(),
+        }
+    })
+}
+
+/// The same for rows of the supervisor.
+pub fn hide_superseded_rows(all: &mut Vec<&SessionRow>) {
+    hide(all, |one| Row {
+        id: &one.session.id,
+        name: &one.session.name,
+        agent: &one.session.agent,
+        conversation: one.conversation.as_deref(),
+        created: one.created,
+        is_over: one.session.verdict.status.is_over(),
+    });
+}
+
+fn hide<T>(all: &mut Vec<T>, row: impl Fn(&T) -> Row<'_>) -> usize {
+    let rows: Vec<Row<'_>> = all.iter().map(row).collect();
+    let hidden: BTreeSet<String> = superseded(&rows).into_iter().map(ToOwned::to_owned).collect();
+    let mut is_hidden =
+        rows.iter().map(|row| hidden.contains(row.id)).collect::<Vec<_>>().into_iter();
+    drop(rows);
+    all.retain(|_| !is_hidden.next().unwrap_or_default());
     hidden.len()
 }
 

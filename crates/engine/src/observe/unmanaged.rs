@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::{self, Profile};
@@ -15,15 +14,12 @@ use dogwatch_store::{Server, Session, Stage};
 use dogwatch_tmux::PaneRow;
 use jiff::Timestamp;
 
-use crate::error::SessionError;
+use crate::Context;
 use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::{agents, proc_files, processes, self_report};
-use crate::{Context, Error};
 
 /// How many processes of a foreground job to check: a launcher starts one or two more.
 const MOST_PROCESSES: usize = 32;
-/// How long a process that lives may be known by no name.
-const OUT_OF_SIGHT: Duration = Duration::from_secs(10);
 
 /// The agents in all panes that are not of these sessions, each as a session of which nothing was written down.
 pub fn agents(context: &Context, sights: &TmuxSnapshot, ours: &[Session]) -> Vec<Session> {
@@ -104,37 +100,6 @@ pub fn is_meant(session: &Session, target: &str) -> bool {
 /// another program, it has none.
 pub fn lives(origin: Origin) -> bool {
     matches!(origin, Origin::Unmanaged { process } if processes::is_alive(process))
-}
-
-/// What a process that follows an agent concludes from a look that did not find it.
-#[derive(Debug, Default)]
-pub struct Absence {
-    since: Option<Instant>,
-}
-
-impl Absence {
-    /// What was found; `None` if it is only out of sight.
-    pub fn judge<T>(
-        &mut self,
-        origin: Origin,
-        found: Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
-        match found {
-            Err(Error::Session(SessionError::NoSuchSession { .. }))
-                if lives(origin) && self.is_short() =>
-            {
-                Ok(None)
-            }
-            found => {
-                self.since = None;
-                found.map(Some)
-            }
-        }
-    }
-
-    fn is_short(&mut self) -> bool {
-        self.since.get_or_insert_with(Instant::now).elapsed() < OUT_OF_SIGHT
-    }
 }
 
 fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Option<Session> {

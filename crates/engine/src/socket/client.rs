@@ -48,7 +48,8 @@ struct Answered<T> {
     error: Option<ErrorDetail>,
 }
 
-fn is_absent(error: &io::Error) -> bool {
+/// Whether it only means that no supervisor is there.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
@@ -69,6 +70,21 @@ fn exchange<T: DeserializeOwned>(
         return Err(io::Error::other("it serves another tmux server"));
     }
     Ok(serde_json::from_slice(&read_line(&mut reader, deadline)?)?)
+}
+
+/// Connects, says who asks and asks; what is answered is read by the caller, who waits for nothing.
+pub(crate) fn introduce(
+    context: &Context,
+    hello: &Introduction,
+    request: &Request,
+) -> io::Result<UnixStream> {
+    let mut stream = connect(context)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut lines = line(hello);
+    lines.extend(line(request));
+    stream.write_all(&lines)?;
+    stream.set_nonblocking(true)?;
+    Ok(stream)
 }
 
 /// Connects, without waiting for anybody.

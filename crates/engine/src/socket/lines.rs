@@ -20,20 +20,26 @@ impl Lines {
 
     /// The next whole line, without its end.
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
-        let Some(at) = memchr::memchr(b'\n', &self.bytes[self.searched..]) else {
-            self.searched = self.bytes.len();
-            return if self.bytes.len() > LONGEST { Err(TooLong) } else { Ok(None) };
-        };
-        let end = self.searched + at;
-        if end > LONGEST {
-            return Err(TooLong);
+        match pop_line(&mut self.bytes, &mut self.searched) {
+            Some(line) if line.len() > LONGEST => Err(TooLong),
+            None if self.bytes.len() > LONGEST => Err(TooLong),
+            line => Ok(line),
         }
-        let rest = self.bytes.split_off(end + 1);
-        let mut line = std::mem::replace(&mut self.bytes, rest);
-        line.truncate(end);
-        self.searched = 0;
-        Ok(Some(line))
     }
+}
+
+/// Takes the first whole line off, without its end. So many bytes at the beginning have been searched for one before.
+pub(crate) fn pop_line(bytes: &mut Vec<u8>, searched: &mut usize) -> Option<Vec<u8>> {
+    let Some(at) = memchr::memchr(b'\n', &bytes[*searched..]) else {
+        *searched = bytes.len();
+        return None;
+    };
+    let end = *searched + at;
+    let rest = bytes.split_off(end + 1);
+    let mut line = std::mem::replace(bytes, rest);
+    line.truncate(end);
+    *searched = 0;
+    Some(line)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 pub mod client;
 mod guest;
-mod lines;
+pub(crate) mod lines;
 pub(crate) mod server;
 
 use std::io;
@@ -36,6 +36,11 @@ impl Place {
 
     pub fn path(&self) -> PathBuf {
         self.folder.join(&self.name)
+    }
+
+    /// The same place while nobody may connect to it yet.
+    fn unready(&self) -> Self {
+        Self { folder: self.folder.clone(), name: format!("{}.new", self.name) }
     }
 
     /// The address, for as long as what is returned with it lives: a folder whose path is too long for an address is named by its number.

@@ -92,17 +92,19 @@ impl Server {
         called: Arc<AtomicBool>,
     ) -> io::Result<Self> {
         let place = Place::of(context);
-        let path = place.path();
-        match fs::remove_file(&path) {
+        let (path, unready) = (place.path(), place.unready());
+        match fs::remove_file(unready.path()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let listener = new_socket()?;
-        let (address, _folder) = place.address()?;
+        let (address, _folder) = unready.address()?;
         rustix::net::bind(&listener, &address)?;
         // Its folder is for the user alone, too.
-        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        fs::set_permissions(unready.path(), Permissions::from_mode(0o600))?;
         rustix::net::listen(&listener, BACKLOG)?;
+        // In the place of what one that died has left.
+        fs::rename(unready.path(), &path)?;
         let (bell, wakes) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         wakes.set_nonblocking(true)?;

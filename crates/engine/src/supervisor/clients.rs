@@ -10,7 +10,8 @@ use dogwatch_base::log::{Logged as _, decided};
 use dogwatch_protocol::error::ErrorDetail;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::stream::{
-    self, Ask, NeedsYou, Outcome, Reply, Request, Snapshot, StatusLine,
+    self, Ask, Follow, NO_SERVER, NeedsYou, Outcome, Reply, Request, SessionRow, Snapshot,
+    StatusLine, TmuxServer,
 };
 use dogwatch_protocol::supervisor::{Health, LastError};
 use dogwatch_store::Store;
@@ -44,6 +45,8 @@ pub(super) struct Clients {
     requests: Requests,
     told: Told,
     ended: Ended,
+    /// What was last said of it to who follows rows.
+    tmux: TmuxServer,
     /// What went wrong lately.
     errors: VecDeque<LastError>,
 }
@@ -53,6 +56,13 @@ pub(super) struct Clients {
 struct Follower {
     /// These sessions; `None` for all.
     only: Option<BTreeSet<SessionId>>,
+    wants: Follow,
+}
+
+impl Follower {
+    fn hears_of(&self, session: &SessionId) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(session))
+    }
 }
 
 /// What was told lately, by number.
@@ -83,7 +93,8 @@ impl Clients {
         let told = Told { origin, last: 0, lines: VecDeque::new() };
         let (followers, errors) = (BTreeMap::new(), VecDeque::new());
         let (requests, ended) = (Requests::default(), Ended::default());
-        Self { server, called, followers, requests, told, ended, errors }
+        let tmux = TmuxServer::default();
+        Self { server, called, followers, requests, told, ended, tmux, errors }
     }
 
     pub(super) fn is_called(&self) -> bool {
@@ -175,7 +186,7 @@ impl Clients {
             let Some(text) = serde_json::to_string(&line).logged("write JSON") else { continue };
             self.told.last = number;
             for ((guest, request), follower) in &self.followers {
-                if follower.only.as_ref().is_none_or(|only| only.contains(id)) {
+                if follower.hears_of(id) {
                     self.send(*guest, told(*request, &text), false);
                 }
             }
@@ -258,14 +269,17 @@ impl Clients {
                 // The answer comes with the outcome.
                 String::new()
             }
-            Ask::Follow { sessions, after } => {
-                let only = if sessions.is_empty() {
+            Ask::Follow(follow) => {
+                let only = if follow.sessions.is_empty() {
                     None
                 } else {
-                    let judged = named(context, watcher, &sessions)?;
+                    let mut judged = Vec::new();
+                    for target in &follow.sessions {
+                        judged.push(known(context, watcher, target)?.ok_or_else(look_yourself)?);
+                    }
                     Some(judged.into_iter().map(|one| one.seen.session.id).collect())
                 };
-                self.follow(watcher, (guest, id), only, after.as_deref(), as_of)
+                self.follow(watcher, (guest, id), Follower { only, wants: follow }, as_of)
             }
         })
     }
@@ -275,24 +289,100 @@ impl Clients {
         &mut self,
         watcher: &Watcher<'_>,
         (guest, id): (GuestId, u64),
-        only: Option<BTreeSet<SessionId>>,
-        after: Option<&str>,
+        follower: Follower,
         as_of: Timestamp,
     ) -> String {
-        let is_meant = |id: &SessionId| only.as_ref().is_none_or(|only| only.contains(id));
-        let since = after.and_then(|cursor| self.told.since(cursor));
-        let first = if let Some(lines) = since {
-            let lines = lines.filter(|line| is_meant(&line.session));
+        let after = follower.wants.after.as_deref();
+        // Of details only what is there now is known.
+        let since = after.filter(|_| !follower.wants.rows);
+        let first = if let Some(lines) = since.and_then(|cursor| self.told.since(cursor)) {
+            let lines = lines.filter(|line| follower.hears_of(&line.session));
             let lines: Vec<String> = lines.map(|line| told(id, &line.text)).collect();
             lines.join("\n")
         } else {
-            let all = watcher.statuses().filter(|one| is_meant(&one.seen.session.id));
-            let sessions = all.map(listing::report).collect();
+            let mut all: Vec<SessionStatus> = watcher.statuses().cloned().collect();
+            if follower.only.is_none() {
+                snapshot::hide_superseded(&mut all, |one| &one.seen);
+            }
+            all.retain(|one| follower.hears_of(&one.seen.session.id));
+            let sessions = all.iter().map(listing::report).collect();
+            let shown = all.iter().filter(|_| follower.wants.rows);
+            let rows = shown.map(|one| row(watcher, one)).collect();
             let cursor = self.told.cursor(self.told.last);
-            text(Some(id), Outcome::<()>::Snapshot(Snapshot { cursor, as_of, sessions }))
+            let tmux = follower.wants.rows.then(|| tmux(watcher));
+            let all = Snapshot { cursor, as_of, sessions, rows, tmux };
+            text(Some(id), Outcome::<()>::Snapshot(all))
         };
-        self.followers.insert((guest, id), Follower { only });
+        self.followers.insert((guest, id), follower);
         first
+    }
+
+    /// What somebody wants done as long as it listens.
+    pub(super) fn wants(&self, what: impl Fn(&Follow) -> bool) -> bool {
+        self.followers.values().any(|follower| what(&follower.wants))
+    }
+
+    /// Sends rows to who follows them.
+    pub(super) fn tell_rows(&mut self, watcher: &Watcher<'_>, touched: &BTreeSet<SessionId>) {
+        if !self.wants(|follow| follow.rows) {
+            return;
+        }
+        let server = tmux(watcher);
+        if std::mem::replace(&mut self.tmux, server) != server {
+            for ((guest, request), _) in self.followers.iter().filter(|(_, one)| one.wants.rows) {
+                self.send(*guest, text(Some(*request), Outcome::<()>::Tmux(server)), false);
+            }
+        }
+        for one in touched.iter().filter_map(|id| watcher.status(id)) {
+            // Types of the protocol have no keys but texts.
+            let text = serde_json::to_string(&row(watcher, one)).logged("write JSON");
+            let Some(text) = text else { continue };
+            for ((guest, request), follower) in &self.followers {
+                if follower.wants.rows && follower.hears_of(&one.seen.session.id) {
+                    self.send(*guest, format!(r#"{{"id":{request},"row":{text}}}"#), false);
+                }
+            }
+        }
+    }
+
+    /// Ends the requests that end with the tmux server.
+    pub(super) fn end_with_server(&mut self) {
+        let ends: Vec<(GuestId, u64)> = self
+            .followers
+            .iter()
+            .filter(|(_, follower)| follower.wants.status_line)
+            .map(|(id, _)| *id)
+            .collect();
+        for (guest, id) in ends {
+            self.followers.remove(&(guest, id));
+            let message = "the tmux server has ended".to_owned();
+            let error = ErrorDetail { code: NO_SERVER.to_owned(), message, hint: None };
+            self.send(guest, text(Some(id), Outcome::<()>::Error(error)), true);
+        }
+    }
+}
+
+fn tmux(watcher: &Watcher<'_>) -> TmuxServer {
+    let panes = watcher.panes().map(|(panes, _)| panes);
+    TmuxServer { panes, is_silent: panes.is_none() && watcher.has_server() }
+}
+
+fn row(watcher: &Watcher<'_>, one: &SessionStatus) -> SessionRow {
+    let session = &one.seen.session;
+    let screen = watcher.memory(&session.id).and_then(|memory| memory.screen());
+    SessionRow {
+        session: listing::report(one),
+        numbers: screen.map(|screen| screen.hands.numbers.clone()).unwrap_or_default(),
+        has_pane: one.seen.pane.is_some(),
+        attached: one.seen.pane.is_some_and(|pane| pane.attached > 0),
+        title: session.title.clone(),
+        folder: session.cwd.clone(),
+        project: session.project.clone(),
+        tags: session.tags.clone(),
+        role: session.membership.as_ref().map(|membership| membership.role.clone()),
+        story: session.story.as_ref().map(|story| story.story.clone()),
+        created: session.created,
+        conversation: session.conversation.clone(),
     }
 }
 
@@ -326,27 +416,35 @@ fn named(
     watcher: &Watcher<'_>,
     targets: &[String],
 ) -> Result<Vec<SessionStatus>, ErrorDetail> {
-    let failed = |error: Error| refused(&error);
     let mut found = Vec::new();
     for target in targets {
-        let candidates = snapshot::candidates(context, watcher.store(), target).map_err(failed)?;
-        let judged: Vec<SessionStatus> = if candidates.is_empty() {
-            let is_meant = |one: &&SessionStatus| {
-                !one.seen.is_ours() && unmanaged::is_meant(&one.seen.session, target)
-            };
-            watcher.statuses().filter(is_meant).cloned().collect()
-        } else {
-            candidates.iter().filter_map(|one| watcher.status(&one.id).cloned()).collect()
-        };
         // Of one that has ended, more is to be read than is kept here.
-        let has_ended = judged.iter().all(|one| one.verdict.status.is_over());
-        if has_ended && !(candidates.is_empty() && judged.is_empty()) {
-            return Err(look_yourself());
-        }
-        let meant = snapshot::meant(context, judged, |one| &one.seen, target);
-        found.push(meant.map_err(failed)?);
+        let one = known(context, watcher, target)?;
+        found.push(one.filter(|one| !one.verdict.status.is_over()).ok_or_else(look_yourself)?);
     }
     Ok(found)
+}
+
+/// The session meant by a name, an id or a pane, as it was last seen; `None` of one that has ended and is not listed any more.
+fn known(
+    context: &Context,
+    watcher: &Watcher<'_>,
+    target: &str,
+) -> Result<Option<SessionStatus>, ErrorDetail> {
+    let failed = |error: Error| refused(&error);
+    let candidates = snapshot::candidates(context, watcher.store(), target).map_err(failed)?;
+    let judged: Vec<SessionStatus> = if candidates.is_empty() {
+        let is_meant = |one: &&SessionStatus| {
+            !one.seen.is_ours() && unmanaged::is_meant(&one.seen.session, target)
+        };
+        watcher.statuses().filter(is_meant).cloned().collect()
+    } else {
+        candidates.iter().filter_map(|one| watcher.status(&one.id).cloned()).collect()
+    };
+    if judged.is_empty() && !candidates.is_empty() {
+        return Ok(None);
+    }
+    snapshot::meant(context, judged, |one| &one.seen, target).map(Some).map_err(failed)
 }
 
 fn told(request: u64, change: &str) -> String {

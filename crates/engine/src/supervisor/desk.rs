@@ -185,7 +185,8 @@ impl Desk {
             let is_gone = !origin.is_managed() && !unmanaged::lives(origin);
             !is_here(id) && (is_gone || has_left(id))
         };
-        let left_keys: Vec<SessionId> = keys.into_iter().filter(is_left).collect();
+        let left_keys: Vec<(SessionId, Option<SessionStatus>)> =
+            keys.into_iter().filter(is_left).map(|id| (id.clone(), judged(&id))).collect();
         let is_lost = |id: &SessionId| {
             let origin = id.origin();
             !is_here(id) && !origin.is_managed() && !unmanaged::lives(origin)
@@ -212,13 +213,10 @@ impl Desk {
             reader.store.settle_all(id, &because, Timestamp::now())?;
             context.state.tell_news(id);
         }
-        for id in &left_keys {
+        for (id, judged) in &left_keys {
             while let Some(posted) = reader.store.next_keys(id)? {
-                let reason = "it has ended".to_owned();
-                let because = SessionError::IsOver { name: id.to_string(), reason };
-                keys::refuse(&mut reader.store, &posted, &because.into())?;
+                refuse(context, &mut reader.store, &posted, judged.as_ref())?;
             }
-            context.state.tell_news(id);
         }
         for id in &left_jobs {
             job::settle_open(context, reader, id).logged("settle a job");
@@ -248,7 +246,7 @@ impl Desk {
                     self.press(context, &mut reader.store, posted, now)
                 })?,
                 Effect::RefuseKeys => keys.iter().try_fold(None, |_, posted| {
-                    refuse(context, &mut reader.store, posted, judged)
+                    refuse(context, &mut reader.store, posted, Some(judged))
                 })?,
                 Effect::Deliver => {
                     let within = self.deliver(context, reader, judged)?;
@@ -421,19 +419,27 @@ fn seen(judged: &SessionStatus) -> Seen {
     Seen { is_over: status.is_over(), is_asking: matches!(status, Status::Waiting { .. }) }
 }
 
+/// Tells whoever asked for keys that the session is over; without a status, it is not even listed any more.
 fn refuse(
     context: &Context,
     store: &mut Store,
     posted: &PostedKeys,
-    judged: &SessionStatus,
+    judged: Option<&SessionStatus>,
 ) -> Result<Option<Duration>, Error> {
-    let (name, state) = (judged.seen.session.name.clone(), judged.verdict.status.as_str());
-    let because = match posted.request {
-        Some(KeyRequest::Interrupt) => {
-            let reason = state.to_owned();
-            SessionError::IsOver { name, reason }.into()
+    let because = match (judged, &posted.request) {
+        (Some(judged), Some(KeyRequest::Answer { .. }) | None) => {
+            let (name, state) = (judged.seen.session.name.clone(), judged.verdict.status.as_str());
+            MessageError::NoDialog { name, state }.into()
         }
-        _ => MessageError::NoDialog { name, state }.into(),
+        (Some(judged), Some(KeyRequest::Interrupt)) => {
+            let (name, state) = (judged.seen.session.name.clone(), judged.verdict.status.as_str());
+            SessionError::IsOver { name, reason: state.to_owned() }.into()
+        }
+        (None, _) => {
+            let known = store.by_id(&posted.session)?;
+            let name = known.map_or_else(|| posted.session.to_string(), |one| one.name);
+            SessionError::IsOver { name, reason: "it has ended".to_owned() }.into()
+        }
     };
     keys::refuse(store, posted, &because)?;
     context.state.tell_news(&posted.session);

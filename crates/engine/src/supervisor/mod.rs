@@ -14,6 +14,7 @@ mod desk;
 mod errands;
 mod requests;
 mod serving;
+mod status_line;
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
@@ -32,6 +33,7 @@ use crate::{Context, Error, summon};
 use clients::Clients;
 use desk::Desk;
 pub use serving::{Found, find, report, wait_for};
+use status_line::StatusLine;
 
 /// How often it is checked what no event tells: whether there is anything left to do, and whether the program was replaced.
 const ROUND: Duration = Duration::from_secs(1);
@@ -77,6 +79,7 @@ pub fn serve(
     let stop = stop(watcher.waker())?;
     let mut clients = Clients::start(context, watcher.waker());
     let mut desk = Desk::default();
+    let mut line = StatusLine::default();
     let mut used = Instant::now();
     let (mut round, mut replaced) = (None, None);
     loop {
@@ -90,13 +93,21 @@ pub fn serve(
         // Before anything is done that takes longer than an answer may.
         clients.attend(context, &mut watcher);
         let touched = watcher.take_touched();
+        clients.tell_rows(&watcher, &touched);
+        watcher.label_panes(clients.wants(|follow| follow.labels));
+        line.keep(&mut watcher, clients.wants(|follow| follow.status_line), !touched.is_empty());
+        if !watcher.has_server() {
+            clients.end_with_server();
+        }
         desk.attend(context, &mut watcher, &touched);
         clients.answer_settled(watcher.store());
         clients.note(desk.take_errors());
         if round.is_some_and(|at: Instant| at.elapsed() < ROUND) {
             continue;
         }
-        round = Some(Instant::now());
+        if round.replace(Instant::now()).is_none() {
+            StatusLine::clear_left(&mut watcher);
+        }
         // Trouble with one session or row is no reason to leave all others.
         desk.look_around(context, &mut watcher).logged("look for what is open");
         if program.was_replaced() && !desk.has_hands_on() {

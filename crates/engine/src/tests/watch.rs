@@ -1,14 +1,12 @@
-//! Rounds of a watcher, and waits.
+//! Rounds of a watcher.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use dogwatch_core::attention::Quorum;
 use dogwatch_core::record::{Cause, Exit};
 use jiff::Timestamp;
 
 use super::world::{World, recorded};
-use crate::observe::wait::{self, Targets, Waited};
 use crate::watch::{Change, Watcher, What};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -112,70 +110,4 @@ fn what_tmux_refuses_at_the_start_is_an_error() {
     assert!(watcher.next(LONG, &AtomicBool::new(false)).is_err());
     world.fake.set_version("3.1");
     assert!(Watcher::new(&world.context, &[]).is_err());
-}
-
-/// Waits for sessions by name; without any name, for those that are listed.
-fn wait_for(
-    world: &World,
-    names: &[&str],
-    state: &str,
-    quorum: Quorum,
-    at_most: Duration,
-) -> Waited {
-    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    let targets = if names.is_empty() { Targets::Listed } else { Targets::Named(&names) };
-    let states: Vec<String> = state.split(',').map(ToOwned::to_owned).collect();
-    wait::wait(&world.context, targets, &states, quorum, Some(at_most)).unwrap()
-}
-
-const ANY: Quorum = Quorum::AtLeast(1);
-
-#[test]
-fn a_wait_that_is_over_at_once() {
-    let world = World::new();
-    world.codex("a", "idle_fresh");
-    let wait = |states, at_most| wait_for(&world, &["a"], states, Quorum::All, at_most);
-    assert!(matches!(wait("idle,error", LONG), Waited::Happened(all, _) if all.len() == 1));
-    assert!(matches!(wait("working", Duration::ZERO), Waited::TimedOut(_)));
-}
-
-#[test]
-fn a_wait_for_what_can_no_longer_happen() {
-    let world = World::new();
-    let placed = world.codex("a", "idle_fresh");
-    world.ended(&placed, Exit::Code(1), Cause::Itself);
-    let waited = wait_for(&world, &["a"], "idle", Quorum::All, LONG);
-    assert!(matches!(waited, Waited::Impossible(one) if one.verdict.status.as_str() == "crashed"));
-}
-
-#[test]
-fn a_wait_for_any_ends_with_the_first() {
-    let world = World::new();
-    let idle = world.codex("a", "idle_fresh");
-    let ended = world.codex("b", "working_thinking");
-    world.ended(&ended, Exit::Code(1), Cause::Itself);
-    world.codex("c", "working_thinking");
-    let all = ["a", "b", "c"];
-    for names in [&all[..], &[]] {
-        let waited = wait_for(&world, names, "idle", ANY, LONG);
-        let Waited::Happened(followed, reached) = waited else { panic!("{waited:?}") };
-        assert_eq!((followed.len(), reached), (3, vec![idle.id.as_str().into()]), "{names:?}");
-    }
-    assert!(matches!(wait_for(&world, &all, "idle", Quorum::All, LONG), Waited::Impossible(_)));
-    let two = wait_for(&world, &all, "idle", Quorum::AtLeast(2), Duration::ZERO);
-    assert!(matches!(two, Waited::TimedOut(_)), "c may still get there: {two:?}");
-    let three = wait_for(&world, &all, "idle", Quorum::AtLeast(3), LONG);
-    assert!(matches!(three, Waited::Impossible(one) if one.seen.session.name == "b"));
-}
-
-#[test]
-fn a_wait_is_woken_by_news() {
-    let world = World::new();
-    let placed = world.codex("a", "working_thinking");
-    std::thread::scope(|scope| {
-        let waits = scope.spawn(|| wait_for(&world, &["a"], "waiting", Quorum::All, LONG));
-        world.fake.show(placed.pane, &recorded("permission_exec"));
-        world.context.state.tell_news(&placed.id);
-        assert!(matches!(waits.join().unwrap(), Waited::Happened(..)));
-    });
 }

@@ -1,14 +1,13 @@
-//! Statuses as options of tmux panes, for status lines and other people's plugins: `@dogwatch_state` and `@dogwatch_detail`. They are
-//! set only when they change, by one watcher at a time, and removed when it ends.
+//! Statuses as options of tmux, for status lines and other people's plugins: `@dogwatch_state` and `@dogwatch_detail` of panes,
+//! `@dogwatch_status` of the server. The supervisor sets them as long as a front end wants it, only when they change, and removes them
+//! then.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::status::{self, Status};
 use dogwatch_core::terminal;
 use dogwatch_protocol::id::SessionId;
@@ -20,31 +19,22 @@ use crate::Context;
 
 pub const STATE: &str = "@dogwatch_state";
 pub const DETAIL: &str = "@dogwatch_detail";
+/// What a status line shows as `#{@dogwatch_status}`.
+pub const STATUS: &str = "@dogwatch_status";
 /// Longer details are cut.
 const MOST: usize = 200;
-/// How often one that is not allowed to set them asks again.
-const AGAIN: Duration = Duration::from_secs(5);
 
 /// The pane, and its state and detail.
 type Label = (PaneId, [String; 2]);
 
-/// What is set, and the right to set it.
-#[derive(Debug)]
+/// What is set.
+#[derive(Debug, Default)]
 pub(super) struct Labels {
-    file: PathBuf,
-    /// Held while they are ours to set.
-    lock: Option<File>,
-    tried: Option<Instant>,
     touched: BTreeSet<SessionId>,
     set: BTreeMap<SessionId, Label>,
 }
 
 impl Labels {
-    fn new(context: &Context) -> Self {
-        let file = lock_file(context, "labels");
-        Self { file, lock: None, tried: None, touched: BTreeSet::new(), set: BTreeMap::new() }
-    }
-
     pub(super) fn touch(&mut self, session: &SessionId) {
         self.touched.insert(session.clone());
     }
@@ -61,58 +51,21 @@ impl Labels {
             }
         }
     }
-
-    /// Whether they are ours; `Some(true)` from the moment on that they became so.
-    fn is_ours(&mut self, now: Instant) -> Option<bool> {
-        if self.lock.is_some() {
-            return Some(false);
-        }
-        if self.tried.is_some_and(|tried| now.duration_since(tried) < AGAIN) {
-            return None;
-        }
-        self.tried = Some(now);
-        self.lock = lock(&self.file);
-        self.lock.is_some().then_some(true)
-    }
 }
 
-/// A lock that one process holds for each tmux server.
-fn lock_file(context: &Context, name: &str) -> PathBuf {
-    let socket = context.socket.to_string_lossy().replace('%', "%%").replace('/', "%");
-    context.state.root().join(format!("{name}{socket}.lock"))
-}
-
-/// The right to keep the status line of a server current, and what it shows. It ends with the process.
+/// The right to ask for the status line of a server, however often a configuration starts the command that does. It ends with the process.
 #[derive(Debug)]
 pub struct Follower {
-    file: File,
+    _file: File,
 }
 
 impl Follower {
     /// `None` if another process has it.
     pub fn new(context: &Context) -> Option<Self> {
-        let file = lock(&lock_file(context, "status"))?;
-        file.set_len(0).logged("empty a file")?;
-        Some(Self { file })
+        let socket = context.socket.to_string_lossy().replace('%', "%%").replace('/', "%");
+        let path: PathBuf = context.state.root().join(format!("status{socket}.lock"));
+        Some(Self { _file: lock(&path)? })
     }
-
-    /// Keeps what is shown, for those who ask without looking themselves.
-    pub fn keep(&self, shown: &str) {
-        self.file.write_all_at(format!("{shown}\n").as_bytes(), 0).logged("keep the status line");
-    }
-}
-
-/// What another process that follows the server shows; `None` if there is none.
-pub fn followed(context: &Context) -> Option<String> {
-    let path = lock_file(context, "status");
-    let file = File::open(path).logged_unless_missing("open a lock")?;
-    if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
-        return None;
-    }
-    let mut kept = [0; 100];
-    let length = file.read_at(&mut kept, 0).logged("read the status line")?;
-    let kept = std::str::from_utf8(&kept[..length]).logged("read the status line")?;
-    kept.split_once('\n').map(|(shown, _)| shown.to_owned())
 }
 
 fn lock(path: &Path) -> Option<File> {
@@ -124,25 +77,30 @@ fn lock(path: &Path) -> Option<File> {
 }
 
 impl Watcher<'_> {
-    /// Keeps the options of panes current from now on, unless another watcher does.
-    pub fn label_panes(&mut self) {
-        let mut labels = Labels::new(self.context);
-        labels.touched.extend(self.watched.keys().cloned());
-        self.labels = Some(labels);
+    /// Keeps the options of panes current from now on, or removes them.
+    pub(crate) fn label_panes(&mut self, is_wanted: bool) {
+        if is_wanted && self.labels.is_none() {
+            let touched = self.watched.keys().cloned().collect();
+            self.labels = Some(Labels { touched, ..Labels::default() });
+            self.remove_left_labels();
+        } else if !is_wanted && self.labels.is_some() {
+            self.remove_labels();
+        }
+    }
+
+    /// Removes options that a supervisor which was killed has left.
+    pub(crate) fn remove_left_labels(&mut self) {
+        let left: Vec<Command> = self.line.left_labels().into_iter().flat_map(removal).collect();
+        self.line.tell(&left);
     }
 
     /// Sets what changed.
-    pub(super) fn update_labels(&mut self, now: Instant) {
+    pub(super) fn update_labels(&mut self) {
         let Some(labels) = &mut self.labels else { return };
-        if labels.touched.is_empty() && labels.lock.is_some() {
+        if labels.touched.is_empty() {
             return;
         }
-        let Some(is_new) = labels.is_ours(now) else { return };
         let mut commands = Vec::new();
-        if is_new {
-            labels.touched.extend(self.watched.keys().cloned());
-            commands.extend(self.line.left_labels().into_iter().flat_map(removal));
-        }
         let mut next = Vec::new();
         for id in std::mem::take(&mut labels.touched) {
             let status = self.watched.get(&id).map(|watched| &watched.status);
@@ -177,12 +135,12 @@ impl Watcher<'_> {
     }
 
     /// False once tmux said that it has no server. One that does not answer for a while is not gone.
-    pub fn has_server(&self) -> bool {
+    pub(crate) fn has_server(&self) -> bool {
         !self.snapshot.as_ref().is_err_and(dogwatch_tmux::Error::is_no_server)
     }
 
     /// Sets a global option of the server, or removes it.
-    pub fn set_global(&mut self, name: &str, value: Option<&str>) {
+    pub(crate) fn set_global(&mut self, name: &str, value: Option<&str>) {
         let set = Command::new("set-option").flag('g');
         let set = match value {
             Some(value) => set.args([name, value]),
@@ -213,13 +171,7 @@ mod tests {
     fn a_label_that_tmux_did_not_get_is_not_set() {
         let one = SessionId::from("one".to_owned());
         let label = |state: &str| Some(("%1".parse().unwrap(), [state.to_owned(), String::new()]));
-        let mut labels = Labels {
-            file: PathBuf::new(),
-            lock: None,
-            tried: None,
-            touched: BTreeSet::new(),
-            set: BTreeMap::new(),
-        };
+        let mut labels = Labels::default();
         labels.note(vec![(one.clone(), label("idle"))], true);
         // The label, whether tmux got it, what is set then, and whether it is tried again.
         for (wanted, is_told, set, again) in [

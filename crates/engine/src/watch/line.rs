@@ -131,7 +131,7 @@ impl Line {
         reply.text().lines().filter_map(labelled).collect()
     }
 
-    fn connect(&mut self) {
+    pub(super) fn connect(&mut self) {
         let tried_lately = self.tried.is_some_and(|at| at.elapsed() < RETRY);
         if !self.is_wanted || self.open.is_some() || tried_lately {
             return;

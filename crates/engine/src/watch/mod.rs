@@ -15,6 +15,8 @@ pub mod labels;
 pub(crate) mod line;
 mod notifier;
 mod pace;
+pub mod stream;
+pub mod wait;
 mod watched;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,7 +29,7 @@ use dogwatch_core::profile;
 use dogwatch_core::status::Status;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Job, Session, Which};
-use dogwatch_tmux::PaneId;
+use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
 
 use crate::observe::changes::{Changes, Interest, Waker};
@@ -40,8 +42,7 @@ use crate::observe::{background, processes, unmanaged};
 use crate::summon::{self, Client};
 use crate::{Context, Error};
 pub use change::{Change, What};
-use focus::Focus;
-pub use focus::Followed;
+pub use focus::{Focus, Followed};
 use labels::Labels;
 use line::{Line, passing};
 use notifier::Notifier;
@@ -66,8 +67,6 @@ enum WakeUp {
     Session(SessionId, Voice),
     /// A notification is to be sent.
     Outbox,
-    /// The screen that is followed has moved.
-    Focus,
 }
 
 /// Watches all sessions of one server, or some of them.
@@ -89,7 +88,6 @@ pub struct Watcher<'c> {
     /// Listed, but not judged yet.
     new: BTreeMap<SessionId, Session>,
     snapshot: Result<TmuxSnapshot, dogwatch_tmux::Error>,
-    focus: Focus,
     /// Options of panes, if they are to be set.
     labels: Option<Labels>,
     /// The next turn judges all living sessions again.
@@ -98,9 +96,6 @@ pub struct Watcher<'c> {
     found: Vec<Change>,
     /// Sessions that were judged or removed since [`Watcher::take_touched`].
     touched: BTreeSet<SessionId>,
-    /// Whether changes that are not worth reporting end a wait, too; and that there were some.
-    reports_details: bool,
-    has_details: bool,
     last_round: Instant,
     last_list: Option<Instant>,
     /// Whether tmux answered before: an error on the first call is fatal, later ones may pass.
@@ -143,13 +138,10 @@ impl<'c> Watcher<'c> {
             watched: BTreeMap::new(),
             new: BTreeMap::new(),
             snapshot: Err(dogwatch_tmux::Error::NoServer),
-            focus: Focus::default(),
             labels: None,
             judges_all: false,
             found: Vec::new(),
             touched: BTreeSet::new(),
-            reports_details: false,
-            has_details: false,
             last_round: Instant::now(),
             last_list: None,
             has_answered: false,
@@ -182,11 +174,6 @@ impl<'c> Watcher<'c> {
     /// Sessions that were judged again or are gone since the last call, whether their status changed or not.
     pub fn take_touched(&mut self) -> BTreeSet<SessionId> {
         std::mem::take(&mut self.touched)
-    }
-
-    /// From now on a change of a detail, such as the current task or a label, ends a wait as well; see [`Watcher::take_touched`].
-    pub fn report_details(&mut self) {
-        self.reports_details = true;
     }
 
     /// How many panes tmux has, and which watched sessions a client shows; `None` while tmux does not answer.
@@ -233,9 +220,8 @@ impl<'c> Watcher<'c> {
         loop {
             let mut changes = std::mem::take(&mut self.found);
             changes.extend(self.turn()?);
-            let has_details = std::mem::take(&mut self.has_details) && self.reports_details;
             let is_touched = self.notifier.is_some() && !self.touched.is_empty();
-            let is_news = !changes.is_empty() || self.focus.is_new() || has_details || is_touched;
+            let is_news = !changes.is_empty() || is_touched;
             if is_news || Instant::now() >= until || stops() {
                 return Ok(changes);
             }
@@ -251,7 +237,6 @@ impl<'c> Watcher<'c> {
         for stir in stirred {
             match stir {
                 WakeUp::Sessions => self.last_list = None,
-                WakeUp::Focus => self.focus.stir(now),
                 WakeUp::Outbox => self.notifier.iter().for_each(Notifier::flush),
                 WakeUp::Session(id, voice) => {
                     let voice = if self.attended.contains(&id) { Voice::Word } else { voice };
@@ -268,10 +253,7 @@ impl<'c> Watcher<'c> {
 
     fn next_look(&self) -> Instant {
         let dues = self.watched.values().filter_map(|watched| Some(watched.due?.at));
-        dues.chain(self.focus.due())
-            .chain([self.last_round + ROUND])
-            .min()
-            .unwrap_or(self.last_round)
+        dues.chain([self.last_round + ROUND]).min().unwrap_or(self.last_round)
     }
 
     /// Lists and judges what is due now.
@@ -279,7 +261,7 @@ impl<'c> Watcher<'c> {
         let now = Instant::now();
         let mut changes = Vec::new();
         // What the last turn found; its caller had it first.
-        self.update_labels(now);
+        self.update_labels();
         self.reader.store.check_files()?;
         if self.last_list.is_none_or(|at| now.duration_since(at) >= LONG_ROUND) {
             self.last_list = Some(now);
@@ -302,7 +284,6 @@ impl<'c> Watcher<'c> {
             }
         }
         changes.extend(self.look(due, now)?);
-        self.look_at_focus(now);
         Ok(changes)
     }
 
@@ -351,14 +332,14 @@ impl<'c> Watcher<'c> {
             if !watched.status.verdict.status.is_over() {
                 let (old, new) =
                     (face(watched, before.as_ref()), face(watched, self.snapshot.as_ref()));
-                if old.map(|row| row.dead) != new.map(|row| row.dead) {
+                let about = |row: &PaneRow| (row.dead, row.session_attached > 0);
+                if old.map(about) != new.map(about) {
                     watched.stir(Voice::Word, now);
                 } else if old.map(|row| row.window_activity) != new.map(|row| row.window_activity) {
                     watched.stir(Voice::Output, now);
                 }
             }
         }
-        self.has_details |= !relabelled.is_empty();
         for id in relabelled {
             self.touch(id);
         }
@@ -538,7 +519,6 @@ impl<'c> Watcher<'c> {
         let before = before.as_ref();
         let is_same = before.is_some_and(|b| b.interests == interests);
         let is_news = before.is_none_or(|b| b.status.verdict.status.key() != status.key());
-        self.has_details |= before.is_none_or(|b| b.status.verdict.status != *status);
         let what = match before {
             None => What::Seen,
             Some(before) => What::Changed { from: Box::new(before.status.verdict.clone()) },
@@ -561,9 +541,6 @@ impl<'c> Watcher<'c> {
                 Some(Due::soon(now))
             },
         };
-        if self.focus.is(&id) {
-            self.focus.stir(now);
-        }
         self.touch(id.clone());
         self.watched.insert(id, watched);
         (change, is_same)
@@ -576,12 +553,11 @@ impl<'c> Watcher<'c> {
             let stir = move |voice: &Voice| WakeUp::Session(id.clone(), *voice);
             watched.interests.iter().map(move |(interest, voice)| (interest.clone(), stir(voice)))
         });
-        let focus = self.focus_interest().map(|interest| (interest, WakeUp::Focus));
         let outbox = self
             .notifier
             .as_ref()
             .map(|_| (Interest::File(self.context.state.news_of_outbox()), WakeUp::Outbox));
-        self.changes.set(sessions.chain([listed]).chain(focus).chain(outbox).collect());
+        self.changes.set(sessions.chain([listed]).chain(outbox).collect());
     }
 }
 

@@ -177,7 +177,7 @@ fn text_of(context: &Context, status: &SessionStatus, snapshot: Option<&TmuxSnap
     let shown = living.zip(snapshot).and_then(|(pane, snapshot)| snapshot.picture(pane.pane_id));
     match shown {
         Some((_, text)) => capture::plain(text),
-        None => capture::kept(context, seen, LINES)
+        None => capture::kept(context, &seen.session.id, LINES)
             .map(|screen| capture::plain(&screen.text))
             .unwrap_or_default(),
     }

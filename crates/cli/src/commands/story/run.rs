@@ -51,7 +51,8 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
         ui::line(format_args!("run {}", kept.id));
         ui::line(plan::permissions(level));
     }
-    let stop = interrupt::flag(Changes::<()>::new().waker())?;
+    let waker = Changes::<()>::new().waker();
+    let stop = interrupt::flag(move || waker.wake())?;
     let tell = |run: &Run, dated: &Dated| tell(run, dated, as_json);
     let terms = RunOptions {
         home: here(),

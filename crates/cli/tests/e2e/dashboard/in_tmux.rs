@@ -29,7 +29,7 @@ fn a_status_line_is_kept_current_and_cleared() {
     });
     process::signal(i32::try_from(follower.id()).unwrap(), Signal::TERM);
     assert!(follower.wait().unwrap().success());
-    assert_eq!((option("@dogwatch_status"), state()), (String::new(), String::new()));
+    eventually("both are removed", || option("@dogwatch_status").is_empty() && state().is_empty());
     env.spawn_script("four", "exec sleep 300");
     let alone = env.dogwatch(&["tmux-status"]).success().text();
     assert_eq!(alone.trim(), "*3 x1", "without a follower it looks itself");
@@ -248,7 +248,8 @@ fn the_options_of_a_pane_follow_its_agent() {
     assert!(listed.contains(&format!("{} waiting", asks.pane)), "{listed}");
     process::signal(i32::try_from(watch.id()).unwrap(), Signal::KILL);
     watch.wait().unwrap();
-    // What a killed watcher left is put right by the next one.
+    // Nothing that a killed watch asked for stays.
+    eventually("it is removed", || option(&asks.pane, "@dogwatch_state").is_empty());
     let mut next = env.command(&["watch"]);
     let mut next = next.stdout(std::process::Stdio::null()).spawn().unwrap();
     env.keys(&ends, &["Enter"]);
@@ -257,5 +258,5 @@ fn the_options_of_a_pane_follow_its_agent() {
     });
     process::signal(i32::try_from(next.id()).unwrap(), Signal::TERM);
     next.wait().unwrap();
-    assert_eq!(option(&asks.pane, "@dogwatch_state"), "");
+    eventually("it is removed", || option(&asks.pane, "@dogwatch_state").is_empty());
 }

@@ -63,7 +63,7 @@ pub fn look(context: &Context, target: &str, now: Timestamp) -> Result<Materials
     if seen.pane.is_none_or(|pane| pane.dead) {
         // tmux writes a line of its own into a dead pane.
         let rows = pane.as_ref().map_or(KEPT_ROWS, |pane| pane.face.row.height.into());
-        screen = capture::kept(context, seen, rows).or(screen);
+        screen = capture::kept(context, &seen.session.id, rows).or(screen);
     }
     let signals = reader.store.signals(&seen.session.id)?;
     let profile = agents::profile(context, &seen.session.agent).logged("read an agent's profile");

@@ -8,7 +8,7 @@ use dogwatch_core::delivery::{Outcome, Proof, When};
 use dogwatch_core::escalation::{Fact, Situation, Trigger};
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::session_file::{AgentRow, FileProblem, Task, TaskId};
-use dogwatch_core::status::Status;
+use dogwatch_core::status::{Status, detail};
 use dogwatch_core::window::Side;
 use dogwatch_core::{roles, screen};
 use dogwatch_store::{Claim, TeamMembership};
@@ -23,9 +23,9 @@ use crate::actions::{escalation, send};
 use crate::error::{SessionError, TeamError};
 use crate::observe::agents;
 use crate::observe::snapshot;
-use crate::observe::wait::{Targets, Waited, wait};
 use crate::team::session_file::TeamFile;
 use crate::team::task;
+use crate::watch::wait::{Targets, Waited, wait};
 use crate::{Context, Error};
 use dogwatch_core::attention::Quorum;
 
@@ -379,7 +379,7 @@ impl Job<'_> {
                 }
             }
             Waited::Impossible(one) => {
-                Err(Failure::Again(format!("it ended: {}", one.seen.life.reason)))
+                Err(Failure::Again(format!("it ended: {}", detail(&one.verdict.status))))
             }
             Waited::TimedOut(statuses) => {
                 let state = statuses.first().map_or("unknown", |one| one.verdict.status.as_str());
