@@ -5,9 +5,8 @@
 //! gives it to one of them, and that one starts the next.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -87,35 +86,6 @@ pub fn take(path: &Path) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
         taken => taken.map(Some),
     }
-}
-
-/// Somebody watches as long as this lives, so that the supervisor stays.
-#[derive(Debug)]
-pub struct Client {
-    _lock: File,
-}
-
-impl Client {
-    pub fn new(context: &Context) -> Option<Self> {
-        let file = clients(context)?;
-        // Waits for a supervisor that asks whether there are any, which takes microseconds.
-        file.lock_shared().logged("tell the supervisor that somebody watches")?;
-        Some(Self { _lock: file })
-    }
-}
-
-/// Whether anybody watches.
-pub fn has_clients(context: &Context) -> bool {
-    clients(context).is_some_and(|file| file.try_lock().is_err())
-}
-
-fn clients(context: &Context) -> Option<File> {
-    let lock = context.state.supervisor_lock(&context.socket).logged("make a folder")?;
-    let mut path = lock.into_os_string();
-    path.push(".clients");
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).read(true).write(true).mode(0o600);
-    options.open(Path::new(&path)).logged("open a file")
 }
 
 fn start(

@@ -14,7 +14,7 @@ use super::push::{Heard, Push};
 use super::{ManagedRegistry, Pass};
 use crate::Error;
 use crate::observe::changes::{Changes, Interest, Waker};
-use crate::watch::line::Line;
+use crate::watch::news::News;
 
 /// Period without any report.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -32,7 +32,7 @@ pub struct Monitor<'c> {
     store: Store,
     interval: Option<Duration>,
     changes: Changes<()>,
-    line: Line,
+    news: News,
     push: Option<Box<dyn Push>>,
     last: Option<Instant>,
     /// A change was reported since the last pass.
@@ -58,7 +58,7 @@ impl<'c> Monitor<'c> {
         // Hooks and runners report only if this directory exists.
         context.state.news();
         let changes = Changes::new();
-        let line = Line::new(&context.tmux, changes.waker());
+        let news = News::start(context, changes.waker())?;
         let store = context.store()?;
         let (last, is_called, sessions, is_held, away) = (None, false, 0, false, None);
         Ok(Self {
@@ -66,7 +66,7 @@ impl<'c> Monitor<'c> {
             store,
             interval,
             changes,
-            line,
+            news,
             push: None,
             last,
             is_called,
@@ -100,7 +100,7 @@ impl<'c> Monitor<'c> {
                 return Some(self.look());
             }
             let stirred = self.changes.wait(due.saturating_duration_since(Instant::now()));
-            self.is_called |= !stirred.is_empty() | self.line.has_news();
+            self.is_called |= !stirred.is_empty() | self.news.take();
         }
     }
 
@@ -133,8 +133,6 @@ impl<'c> Monitor<'c> {
         // Before the pass, so that no change after it is missed.
         let registry = self.managed.read();
         self.listen(registry.as_ref().ok());
-        // Opens the connection, or closes it where it would keep an empty server running.
-        self.line.list().logged("ask tmux");
         let files = self.store.check_files().map_err(Error::from);
         match files.and(registry).and_then(|_| self.managed.pass(false)) {
             Ok(pass) => {
@@ -145,16 +143,13 @@ impl<'c> Monitor<'c> {
         }
     }
 
-    /// Subscribes to the file, to sessions that come and go, to ends, and to hooks of sessions whose conversation is not known
-    /// yet: the hooks of the others are frequent and do not matter here.
+    /// Subscribes to the file, and to hooks of sessions whose conversation is not known yet: the hooks of the others are frequent and do
+    /// not matter here. Of sessions that come and go the supervisor tells.
     fn listen(&mut self, registry: Option<&Registry>) {
         let context = self.managed.context;
         let file = self.managed.file.path();
         let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-        let mut interests = BTreeSet::from([
-            (Interest::File(file), ()),
-            (Interest::File(context.state.news_of_sessions()), ()),
-        ]);
+        let mut interests = BTreeSet::from([(Interest::File(file), ())]);
         let current = Which::current(Timestamp::now());
         for session in self
             .store
@@ -169,7 +164,6 @@ impl<'c> Monitor<'c> {
             if entry.is_none_or(|entry| entry.conversation().is_none()) {
                 interests.insert((Interest::File(context.state.news_of(&session.id)), ()));
             }
-            interests.extend(session.started().map(|started| (Interest::End(started.runner), ())));
         }
         self.changes.set(interests);
     }

@@ -94,6 +94,7 @@ pub fn serve(
         clients.attend(context, &mut watcher);
         let touched = watcher.take_touched();
         clients.tell_rows(&watcher, &touched);
+        watcher.want_panes(clients.wants(|follow| follow.rows));
         watcher.label_panes(clients.wants(|follow| follow.labels));
         line.keep(&mut watcher, clients.wants(|follow| follow.status_line), !touched.is_empty());
         if !watcher.has_server() {
@@ -116,7 +117,7 @@ pub fn serve(
                 return Ok(End::Replaced(lock));
             }
         }
-        if has_work(&watcher, &desk) || clients.has_any() || summon::has_clients(context) {
+        if has_work(&watcher, &desk) || clients.has_any() {
             used = Instant::now();
         } else if used.elapsed() > LINGER && watcher.has_told_all() {
             return Ok(End::NothingLeft);

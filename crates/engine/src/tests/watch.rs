@@ -27,7 +27,7 @@ fn the_first_round_tells_of_all() {
     let world = World::new();
     world.codex("a", "idle_fresh");
     world.codex("b", "working_thinking");
-    let mut watcher = Watcher::new(&world.context, &[]).unwrap();
+    let mut watcher = Watcher::new(&world.context).unwrap();
     let changes = next(&mut watcher, LONG);
     assert_eq!(words(&changes), [("a".to_owned(), "idle"), ("b".to_owned(), "working")]);
     assert!(changes.iter().all(|change| matches!(change.what, What::Seen)));
@@ -35,20 +35,10 @@ fn the_first_round_tells_of_all() {
 }
 
 #[test]
-fn only_those_that_are_meant() {
-    let world = World::new();
-    world.codex("a", "idle_fresh");
-    world.codex("b", "working_thinking");
-    let mut watcher = Watcher::new(&world.context, &["b".to_owned()]).unwrap();
-    assert_eq!(words(&next(&mut watcher, LONG)), [("b".to_owned(), "working")]);
-    assert!(Watcher::new(&world.context, &["nobody".to_owned()]).is_err());
-}
-
-#[test]
 fn a_word_from_the_agent_is_looked_at() {
     let world = World::new();
     let placed = world.codex("a", "idle_fresh");
-    let mut watcher = Watcher::new(&world.context, &[]).unwrap();
+    let mut watcher = Watcher::new(&world.context).unwrap();
     next(&mut watcher, LONG);
     world.fake.show(placed.pane, &recorded("permission_exec"));
     world.context.state.tell_news(&placed.id);
@@ -61,7 +51,7 @@ fn a_word_from_the_agent_is_looked_at() {
 fn nothing_new_is_no_change() {
     let world = World::new();
     let placed = world.codex("a", "idle_fresh");
-    let mut watcher = Watcher::new(&world.context, &[]).unwrap();
+    let mut watcher = Watcher::new(&world.context).unwrap();
     next(&mut watcher, LONG);
     world.context.state.tell_news(&placed.id);
     assert!(next(&mut watcher, Duration::from_millis(300)).is_empty());
@@ -71,7 +61,7 @@ fn nothing_new_is_no_change() {
 fn an_end_is_told_and_then_the_session_goes() {
     let world = World::new();
     let placed = world.codex("a", "idle_fresh");
-    let mut watcher = Watcher::new(&world.context, &[]).unwrap();
+    let mut watcher = Watcher::new(&world.context).unwrap();
     next(&mut watcher, LONG);
     world.ended(&placed, Exit::Code(0), Cause::Itself);
     world.context.state.tell_news(&placed.id);
@@ -86,7 +76,7 @@ fn an_end_is_told_and_then_the_session_goes() {
 fn a_new_session_is_told() {
     let world = World::new();
     world.codex("a", "idle_fresh");
-    let mut watcher = Watcher::new(&world.context, &[]).unwrap();
+    let mut watcher = Watcher::new(&world.context).unwrap();
     next(&mut watcher, LONG);
     world.codex("b", "idle_fresh");
     assert_eq!(words(&next(&mut watcher, LONG)), [("b".to_owned(), "idle")]);
@@ -95,7 +85,7 @@ fn a_new_session_is_told() {
 #[test]
 fn a_server_that_comes_later() {
     let world = World::new();
-    let mut watcher = Watcher::new(&world.context, &[]).unwrap();
+    let mut watcher = Watcher::new(&world.context).unwrap();
     assert!(next(&mut watcher, Duration::from_millis(50)).is_empty());
     world.codex("a", "idle_fresh");
     assert_eq!(words(&next(&mut watcher, LONG)), [("a".to_owned(), "idle")]);
@@ -105,9 +95,9 @@ fn a_server_that_comes_later() {
 fn what_tmux_refuses_at_the_start_is_an_error() {
     let world = World::new();
     world.codex("a", "idle_fresh");
-    let mut watcher = Watcher::new(&world.context, &[]).unwrap();
+    let mut watcher = Watcher::new(&world.context).unwrap();
     world.fake.refuse("list-panes", "access not allowed");
     assert!(watcher.next(LONG, &AtomicBool::new(false)).is_err());
     world.fake.set_version("3.1");
-    assert!(Watcher::new(&world.context, &[]).is_err());
+    assert!(Watcher::new(&world.context).is_err());
 }

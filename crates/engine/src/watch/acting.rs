@@ -18,7 +18,7 @@ use crate::{Context, Error};
 impl<'c> Watcher<'c> {
     /// The supervisor's own: of all sessions. It records the progress of jobs and notifies of what it sees, and every look ends a wait.
     pub(crate) fn acting(context: &'c Context) -> Result<Self, Error> {
-        let mut watcher = Self::watching(context, &[])?;
+        let mut watcher = Self::new(context)?;
         watcher.notifier = Some(Notifier::start(context));
         watcher.listen();
         Ok(watcher)
@@ -73,6 +73,14 @@ impl<'c> Watcher<'c> {
     /// Sessions whose screen is looked at as soon as it moves.
     pub(crate) fn attend_to(&mut self, sessions: BTreeSet<SessionId>) {
         self.attended = sessions;
+    }
+
+    /// Has panes listed as soon as one comes or goes, or only those of agents.
+    pub(crate) fn want_panes(&mut self, wanted: bool) {
+        if wanted && !self.wants_panes {
+            self.last_list = None;
+        }
+        self.wants_panes = wanted;
     }
 
     /// Whether all that people are to be told has been told, as far as it is due soon.

@@ -13,33 +13,31 @@ mod change;
 mod focus;
 pub mod labels;
 pub(crate) mod line;
+pub(crate) mod news;
 mod notifier;
 mod pace;
 pub mod stream;
 pub mod wait;
 mod watched;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile;
 use dogwatch_core::status::Status;
 use dogwatch_protocol::id::SessionId;
-use dogwatch_store::{Job, Session, Which};
+use dogwatch_store::{Session, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
 
 use crate::observe::changes::{Changes, Interest, Waker};
-use crate::observe::details::Details;
 use crate::observe::evidence::Memory;
 use crate::observe::interests::{self, Voice};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::{background, processes, unmanaged};
-use crate::summon::{self, Client};
 use crate::{Context, Error};
 pub use change::{Change, What};
 pub use focus::{Focus, Followed};
@@ -69,21 +67,19 @@ enum WakeUp {
     Outbox,
 }
 
-/// Watches all sessions of one server, or some of them.
+/// Watches all sessions of one server.
 #[derive(Debug)]
 pub struct Watcher<'c> {
     context: &'c Context,
     reader: StatusReader<'c>,
     changes: Changes<WakeUp>,
     line: Line,
-    /// The supervisor's own watcher records what it sees and notifies people; all others only report.
+    /// The supervisor's watcher records what it sees and notifies people; one in a test only reports.
     notifier: Option<Notifier>,
-    /// Keeps the supervisor from ending while this one watches.
-    client: Option<Client>,
     /// Sessions whose movements are looked at at once.
     attended: BTreeSet<SessionId>,
-    /// Only these ids; `None` watches all sessions.
-    only: Option<BTreeSet<SessionId>>,
+    /// A program wants to know at once which panes there are, whether or not an agent runs in one.
+    wants_panes: bool,
     watched: BTreeMap<SessionId, Watched>,
     /// Listed, but not judged yet.
     new: BTreeMap<SessionId, Session>,
@@ -103,38 +99,25 @@ pub struct Watcher<'c> {
 }
 
 impl<'c> Watcher<'c> {
-    /// Watches the given sessions, or all.
-    pub fn new(context: &'c Context, targets: &[String]) -> Result<Self, Error> {
+    /// Watches all sessions, and neither records nor notifies.
+    pub(crate) fn new(context: &'c Context) -> Result<Self, Error> {
         // A missing server may start later; a missing tmux program is an error.
         let found = context.tmux.version()?;
         if !found.is_supported() {
             return Err(dogwatch_tmux::Error::TooOld { found }.into());
         }
-        let mut watcher = Self::watching(context, targets)?;
-        watcher.client = Client::new(context);
-        summon::ensure(context).logged("start the supervisor");
-        Ok(watcher)
-    }
-
-    fn watching(context: &'c Context, targets: &[String]) -> Result<Self, Error> {
-        let mut reader = StatusReader::new(context)?;
-        let now = Timestamp::now();
-        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-        let meant = reader.many(&targets, now)?;
-        let ids: BTreeSet<SessionId> = meant.into_iter().map(|one| one.seen.session.id).collect();
         // Hooks and runners write news only if this directory exists.
         context.state.news();
         let changes = Changes::new();
         let line = Line::new(&context.tmux, changes.waker());
         let mut watcher = Self {
             context,
-            reader,
+            reader: StatusReader::new(context)?,
             changes,
             line,
             notifier: None,
-            client: None,
             attended: BTreeSet::new(),
-            only: (!ids.is_empty()).then_some(ids),
+            wants_panes: false,
             watched: BTreeMap::new(),
             new: BTreeMap::new(),
             snapshot: Err(dogwatch_tmux::Error::NoServer),
@@ -191,17 +174,6 @@ impl<'c> Watcher<'c> {
         let ids = self.watched.values().filter(is_shown);
         let ids = ids.map(|watched| watched.status.seen.session.id.clone()).collect();
         Some((snapshot.faces.len(), ids))
-    }
-
-    /// The newest job of each session.
-    pub fn jobs(&self) -> Result<HashMap<SessionId, Job>, Error> {
-        let jobs = self.reader.store.last_jobs(self.watched.keys().map(SessionId::as_str))?;
-        Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
-    }
-
-    /// What these sessions are about, and what they have used.
-    pub fn details(&mut self, statuses: &[SessionStatus], now: Timestamp) -> Details {
-        self.reader.details(statuses, now)
     }
 
     /// Waits at most `at_most` for changes, or until `stop` is set and the waker called. The first call reports every existing
@@ -295,7 +267,7 @@ impl<'c> Watcher<'c> {
                 let status = &one.status;
                 !status.verdict.status.is_over() && status.seen.session.agent != profile::COMMAND
             };
-            self.line.want(self.watched.values().any(is_agent));
+            self.line.want(self.wants_panes || self.watched.values().any(is_agent));
         }
         // Before the panes: of a session that is made meanwhile its pane would be missing, as if it were gone.
         let which = Which::current(Timestamp::now());
@@ -314,9 +286,6 @@ impl<'c> Watcher<'c> {
         listed.extend(background::sessions(self.context, &listed));
         let mut listed: BTreeMap<SessionId, Session> =
             listed.into_iter().map(|session| (session.id.clone(), session)).collect();
-        if let Some(only) = &self.only {
-            listed.retain(|id, _| only.contains(id));
-        }
         self.add_unseen_ends(&mut listed)?;
         let gone: Vec<SessionId> =
             self.watched.keys().filter(|id| !listed.contains_key(*id)).cloned().collect();
