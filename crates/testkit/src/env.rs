@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{CommandOutput, Exit, PATIENCE, isolate, process, wait_within};
+use crate::{CommandOutput, Exit, PATIENCE, isolate, process, wait_until, wait_within};
 
 #[derive(Debug)]
 pub struct TestEnv {
@@ -268,6 +268,15 @@ impl TestEnv {
         process::pids().into_iter().find(|pid| {
             let line = process::command_line(*pid);
             line.ends_with(" supervisor serve") && line.contains(&state) && line.contains(&socket)
+        })
+    }
+
+    /// Waits until the supervisor's control client is connected, which it is as long as an agent lives, and returns the client's pid.
+    pub fn control_client(&self) -> i32 {
+        let list = ["list-clients", "-F", "#{client_control_mode} #{client_pid}"];
+        wait_until("the supervisor is connected", || {
+            let listed = self.tmux(&list);
+            listed.lines().find_map(|line| line.strip_prefix("1 ")?.parse().ok())
         })
     }
 

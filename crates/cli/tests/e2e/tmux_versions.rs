@@ -11,12 +11,12 @@ use dogwatch_testkit::{TestEnv, eventually, is_root, skip};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A `watch` that is connected to the tmux server.
+/// A watch, and an agent beside it, which has the supervisor connect to the server.
 fn connected_watch(env: &TestEnv) -> Child {
+    super::send::agent_named(env, "agent");
     let mut command = env.command(&["watch"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    eventually("the watch is connected", || {
-        env.tmux(&["list-clients", "-F", "#{client_control_mode}"]).contains('1')
-    });
+    env.control_client();
     child
 }
 
@@ -70,7 +70,7 @@ fn panes_that_go_under_a_watch_take_nothing_along() {
 /// Up to 3.6b a control client that connects while sessions come and go ends the server. Here the socket lies directly in the shared
 /// temporary folder, which is not the user's own, and two state folders use it.
 #[test]
-fn watches_that_connect_end_no_server() {
+fn supervisors_that_connect_end_no_server() {
     const TIME: Duration = Duration::from_secs(8);
     let env = TestEnv::new();
     let name = format!("dogwatch-test-{}", std::process::id());
@@ -98,10 +98,11 @@ fn watches_that_connect_end_no_server() {
             });
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
-                    // It connects, says what there is, and leaves.
-                    let mut watch = run(&["watch"], state);
-                    let child = watch.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-                    // sleep: the life of a short watch; when it is cut off does not matter.
+                    // The supervisor connects for it, tells it what there is, and leaves.
+                    let mut reconcile = run(&["reconcile", "--interval", "1h"], state);
+                    let child =
+                        reconcile.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+                    // sleep: its short life; when it is cut off does not matter.
                     thread::sleep(Duration::from_millis(100));
                     end(child);
                 }

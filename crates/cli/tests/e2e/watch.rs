@@ -263,23 +263,19 @@ fn agents_that_others_started() {
 /// tmux 3.3a never lets a control client go that has something left to read and nobody to read it, and a server with such a
 /// client never ends.
 #[test]
-fn a_killed_watch_leaves_no_client_behind() {
+fn a_killed_supervisor_leaves_no_client_behind() {
     let env = TestEnv::new();
-    let one = env.spawn_script("one", "exec sleep 300");
-    let mut watch = Watch::start(&env, &[]);
-    watch.tells("seen", "one", "working");
-    let clients = || env.tmux(&["list-clients", "-F", "#{client_pid}"]);
-    eventually("it is connected", || !clients().is_empty());
-    let client: i32 = clients().parse().unwrap();
-    let pid = i32::try_from(watch.child.id()).unwrap();
-    process::signal(pid, Signal::STOP);
+    super::send::agent_named(&env, "one");
+    let pane = env.seen("one")["pane"].as_str().unwrap().to_owned();
+    let (client, supervisor) = (env.control_client(), env.supervisor().unwrap());
+    process::signal(supervisor, Signal::STOP);
     // More than a pipe holds.
-    let names =
-        (0..400).map(|n| format!("rename-window -t {} {n}-{}\n", one.pane, "x".repeat(400)));
+    let names = (0..400).map(|n| format!("rename-window -t {pane} {n}-{}\n", "x".repeat(400)));
     let names = env.write("names", names.collect::<String>());
     env.tmux(&["source-file", &names.display().to_string()]);
-    process::signal(pid, Signal::KILL);
-    watch.child.wait().unwrap();
+    process::signal(supervisor, Signal::KILL);
+    process::wait_gone(supervisor);
     process::wait_gone(client);
-    eventually("tmux has let it go", || clients().is_empty());
+    let clients = || env.tmux(&["list-clients", "-F", "#{client_pid}"]);
+    eventually("tmux has let it go", || !clients().contains(&client.to_string()));
 }
