@@ -17,6 +17,7 @@
 //! | [`id`] | ids that become the name of a file |
 //! | [`process_tree`] | which processes belong to a session |
 //! | [`shutdown`] | the next step in ending a session politely |
+//! | [`set_aside`] | which request makes supervisors die, and is not tried a third time |
 //! | [`startup`] | that an agent cannot take what it was given, and how it is started without |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
@@ -97,6 +98,7 @@ pub mod runner;
 pub mod screen;
 pub mod search;
 pub mod session_file;
+pub mod set_aside;
 pub mod shutdown;
 pub mod since;
 pub mod skill;

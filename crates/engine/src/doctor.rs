@@ -116,6 +116,14 @@ pub fn supervisor(context: &Context) -> Check {
         Err(error) => return failed(subject, &error),
     };
     let restart = || Some("dogwatch supervisor restart".to_owned());
+    if let Some(last) = report.aside.last() {
+        let more = match report.aside.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let found = format!("supervisors died of {}{more}, which is set aside since", last.what);
+        return check(subject, Health::Warning, found, restart());
+    }
     match report.serving {
         Some(serving) if serving.version != env!("CARGO_PKG_VERSION") => {
             let found = format!("pid {}, of version {}", serving.pid, serving.version);

@@ -39,6 +39,18 @@ pub struct Supervisor {
     /// Living sessions that dogwatch started on this server.
     pub sessions: usize,
     pub open: OpenWork,
+    /// What is not tried again, because supervisors died while they were at it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aside: Vec<SetAside>,
+}
+
+/// Something that supervisors died of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SetAside {
+    /// In words: a message, a request for keys, a usage limit, a loop, callbacks; with the id of it or of its session.
+    pub what: String,
+    pub at: Timestamp,
 }
 
 /// What a supervisor says of itself.

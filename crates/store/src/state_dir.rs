@@ -165,6 +165,13 @@ impl StateDir {
         (self.root.join("supervisors"), format!("{print:016x}.sock"))
     }
 
+    /// What the supervisor of this tmux server has in hand, and what is set aside because supervisors died of it.
+    pub fn supervisor_work(&self, socket: &Path) -> Result<PathBuf, StoreError> {
+        let (folder, name) = self.supervisor_socket(socket);
+        make_private(&folder)?;
+        Ok(folder.join(name).with_extension("work"))
+    }
+
     /// Written to when something about a session changed.
     pub fn news_of(&self, session: &str) -> PathBuf {
         self.root.join("news").join(name_of(session))

@@ -26,6 +26,8 @@ pub struct TestEnv {
     work: PathBuf,
     /// All tmux servers of the test, dogwatch's first.
     sockets: Mutex<Vec<PathBuf>>,
+    /// What its programs have in their environment beside the usual.
+    variable: Option<(&'static str, &'static str)>,
 }
 
 /// What `spawn --json` printed.
@@ -53,7 +55,13 @@ impl TestEnv {
         // Makes it a project root, so that the search for one stops here.
         fs::create_dir_all(work.join(".git")).expect("a work folder");
         let sockets = Mutex::new(vec![path.join("tmux")]);
-        Self { root, home, state: path.join("state"), work, sockets }
+        Self { root, home, state: path.join("state"), work, sockets, variable: None }
+    }
+
+    pub fn with_variable(name: &'static str, value: &'static str) -> Self {
+        let mut env = Self::new();
+        env.variable = Some((name, value));
+        env
     }
 
     pub fn root(&self) -> PathBuf {
@@ -95,6 +103,7 @@ impl TestEnv {
     pub fn foreign(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         isolate(&mut command, &self.home, &self.state, &self.socket()).current_dir(&self.work);
+        command.envs(self.variable);
         command
     }
 

@@ -64,6 +64,10 @@ fn show(context: &Context, json: bool) -> Result<u8, Error> {
         "open:       {} messages, {} jobs, {} limits, {} callbacks",
         open.messages, open.jobs, open.limits, open.callbacks
     ));
+    for one in &shown.aside {
+        let at = one.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();
+        ui::line(format_args!("set aside:  {at} {}", ui::harmless(one.what.clone())));
+    }
     for error in shown.health.iter().flat_map(|health| &health.errors) {
         let at = error.at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
         ui::line(format_args!("error:      {at} {}", ui::harmless(error.message.clone())));

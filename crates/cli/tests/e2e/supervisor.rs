@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::send::agent_named;
 use dogwatch_testkit::{TestEnv, eventually, eventually_or, process, wait_until};
 use rustix::process::Signal;
 
@@ -111,4 +112,31 @@ fn what_runners_of_version_0_1_call_starts_it() {
     let _ended = env.dogwatch(&["deliver", &session.id]).success();
     let said = env.dogwatch(&["notify", "follow", &session.id]).success().text();
     assert_eq!(said.trim(), "rest - -");
+}
+
+/// Supervisors die of this message: it is not tried a third time, and what waits behind it is delivered.
+#[test]
+fn what_supervisors_die_of_is_set_aside() {
+    let env = TestEnv::with_variable("DOGWATCH_TEST_DIE_OF", "the bad one");
+    agent_named(&env, "a");
+    let first = serving(&env);
+    let bad = env.dogwatch(&["send", "a", "the bad one", "--timeout", "60s", "--json"]);
+    let receipt: serde_json::Value = serde_json::from_slice(&bad.stdout).unwrap();
+    assert_eq!(receipt["outcome"], "failed", "{bad}");
+    assert!(receipt["because"].as_str().is_some_and(|why| why.contains("set aside")), "{bad}");
+    let good = env.dogwatch(&["send", "a", "the good one", "--timeout", "60s", "--json"]);
+    assert_eq!(good.success().json()["outcome"], "delivered");
+    assert_ne!(serving(&env), first);
+    let listed = env.dogwatch(&["messages", "a", "--json"]).success().json();
+    let id = listed["messages"][0]["id"].as_str().unwrap();
+    let shown = env.dogwatch(&["supervisor"]).success().text();
+    assert!(shown.contains("set aside:  ") && shown.contains(id), "{shown}");
+    let doctor = env.dogwatch(&["doctor"]).text();
+    assert!(doctor.contains(id), "{doctor}");
+    let listed = env.dogwatch(&["messages", "a"]).success().text();
+    assert!(listed.contains("failed"), "{listed}");
+    // A new start by hand is another chance for it.
+    let _restarted = env.dogwatch(&["supervisor", "restart"]).success();
+    let shown = env.dogwatch(&["supervisor", "--json"]).success().json();
+    assert_eq!(shown.get("aside"), None, "{shown:#}");
 }

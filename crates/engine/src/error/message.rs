@@ -22,6 +22,10 @@ pub enum MessageError {
         "the supervisor was killed while it answered {name}, and the dialog has closed since; `dogwatch capture {name}` shows the screen"
     )]
     AnswerCutShort { name: String },
+    #[error(
+        "set aside: supervisors died while they were at it, so it is not tried again (`dogwatch doctor` shows it)"
+    )]
+    SetAside,
     #[error("a key must be a UUID")]
     BadKey,
     #[error("the request cannot be read, or is of a newer version")]
@@ -58,6 +62,7 @@ codes! { MessageError:
     Self::OtherDialog { .. } => Conflict "other_dialog";
     Self::Held { .. } => Conflict "budget_used_up";
     Self::BadText(_) | Self::PlainCommand { .. } | Self::BadChoice(_) | Self::BadKey => Usage BAD_ARGUMENT;
+    Self::SetAside => Failed "set_aside";
     Self::SelectionHidden { .. }
         | Self::SelectionStuck
         | Self::AnswerCutShort { .. }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_core::set_aside::{Kind, Request};
 use dogwatch_core::status::Status;
 use dogwatch_core::step::{Effect, Open, Seen, step};
 use dogwatch_protocol::id::SessionId;
@@ -13,6 +14,7 @@ use dogwatch_store::{PostedKeys, Store};
 use jiff::Timestamp;
 
 use super::errands::Errands;
+use super::hands::Hands;
 
 use crate::actions::send::deliver::{Done, InHand};
 use crate::actions::{callback, job, keys, limits, looping, send};
@@ -36,8 +38,9 @@ const CALLBACKS: Duration = Duration::from_millis(500);
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Desk {
+    hands: Hands,
     in_hand: BTreeMap<SessionId, InHand>,
     errands: Errands,
     /// What a message that waits was said to wait for.
@@ -60,6 +63,21 @@ struct Failing {
 }
 
 impl Desk {
+    pub(super) fn new(hands: Hands) -> Self {
+        Self {
+            hands,
+            in_hand: BTreeMap::new(),
+            errands: Errands::default(),
+            held: BTreeMap::new(),
+            failing: BTreeMap::new(),
+            errors: Vec::new(),
+            subscribers: BTreeSet::new(),
+            callbacks_due: None,
+            looked: None,
+            has_open: false,
+        }
+    }
+
     pub(super) fn take_errors(&mut self) -> Vec<LastError> {
         std::mem::take(&mut self.errors)
     }
@@ -258,7 +276,9 @@ impl Desk {
                 }
                 Effect::FollowLimit => self.follow_limit(context, reader, judged, now)?,
                 Effect::InterruptLoop => {
-                    looping::step(context, reader, judged, now)?;
+                    if let Some(_on) = self.hands.on(Request::new(Kind::Loop, id)) {
+                        looping::step(context, reader, judged, now)?;
+                    }
                     None
                 }
             };
@@ -291,8 +311,17 @@ impl Desk {
             context.state.tell_news(id);
             return Ok(Some(Duration::ZERO));
         }
+        let Some(on) = self.hands.on(Request::new(Kind::Keys, &posted.id)) else {
+            keys::refuse(store, posted, &MessageError::SetAside.into())?;
+            context.state.tell_news(id);
+            return Ok(Some(Duration::ZERO));
+        };
         let posted = posted.clone();
-        self.errand(context, id, "press keys", move |context| keys::perform(context, &posted))?;
+        let press = move |context: &Context| {
+            let _on = on;
+            keys::perform(context, &posted)
+        };
+        self.errand(context, id, "press keys", press)?;
         Ok(None)
     }
 
@@ -320,10 +349,15 @@ impl Desk {
         judged: &SessionStatus,
         now: Timestamp,
     ) -> Result<Option<Duration>, Error> {
+        let id = &judged.seen.session.id;
+        let Some(on) = self.hands.on(Request::new(Kind::Limit, id)) else { return Ok(None) };
         let limit = limits::step(context, reader, judged, now)?;
         if let Some(start) = limit.start {
-            let id = &judged.seen.session.id;
-            self.errand(context, id, "start another agent", move |context| start.run(context))?;
+            let run = move |context: &Context| {
+                let _on = on;
+                start.run(context)
+            };
+            self.errand(context, id, "start another agent", run)?;
         }
         Ok(limit.watching.then(|| {
             let left = limit.look_at.map(|at| at.duration_since(now));
@@ -353,6 +387,12 @@ impl Desk {
         }
         let Some(one) = self.in_hand.get_mut(id) else { return Ok(None) };
         let message = one.id().to_owned();
+        let Some(_on) = self.hands.on(Request::new(Kind::Message, &message)) else {
+            one.give_up(reader)?;
+            self.in_hand.remove(id);
+            context.state.tell_news(id);
+            return Ok(Some(Duration::ZERO));
+        };
         match one.step(context, reader, judged)? {
             Done::Settled => {
                 self.in_hand.remove(id);
@@ -407,6 +447,9 @@ impl Desk {
             if judged(subscriber).is_none() {
                 continue;
             }
+            let Some(_on) = self.hands.on(Request::new(Kind::Callbacks, subscriber)) else {
+                continue;
+            };
             let open = callback::attend(context, reader, subscriber, &judged);
             is_any_open |= open.logged("call back").unwrap_or(true);
         }

@@ -12,6 +12,7 @@
 mod clients;
 mod desk;
 mod errands;
+mod hands;
 mod requests;
 mod serving;
 mod status_line;
@@ -32,6 +33,7 @@ use crate::watch::Watcher;
 use crate::{Context, Error, summon};
 use clients::Clients;
 use desk::Desk;
+use hands::Hands;
 pub use serving::{Found, find, report, wait_for};
 use status_line::StatusLine;
 
@@ -63,7 +65,6 @@ pub fn serve(
     lock: Option<File>,
     stop: impl FnOnce(Waker) -> Result<Arc<AtomicBool>, Error>,
 ) -> Result<End, Error> {
-    let program = Program::of_own();
     let path = context.state.supervisor_lock(&context.socket)?;
     let failed = || Error::io(format!("lock {}", path.display()));
     let lock = match lock.filter(|lock| is_at(lock, &path)) {
@@ -77,8 +78,22 @@ pub fn serve(
     serving::write(&lock, context).logged("write who serves");
     let mut watcher = Watcher::acting(context)?;
     let stop = stop(watcher.waker())?;
+    let hands = Hands::take_over(context)?;
+    let end = attend(context, &mut watcher, &hands, &stop)?;
+    hands.put_down();
+    Ok(end.unwrap_or(End::Replaced(lock)))
+}
+
+/// Serves until there is a reason to end; `None` if the program was replaced.
+fn attend(
+    context: &Context,
+    watcher: &mut Watcher<'_>,
+    hands: &Hands,
+    stop: &AtomicBool,
+) -> Result<Option<End>, Error> {
+    let program = Program::of_own();
     let mut clients = Clients::start(context, watcher.waker());
-    let mut desk = Desk::default();
+    let mut desk = Desk::new(hands.clone());
     let mut line = StatusLine::default();
     let mut used = Instant::now();
     let (mut round, mut replaced) = (None, None);
@@ -87,40 +102,40 @@ pub fn serve(
         let is_stopped = || stop.load(Ordering::Relaxed);
         let changes = watcher.next_unless(at_most, || is_stopped() || clients.is_called())?;
         if is_stopped() {
-            return Ok(End::Asked);
+            return Ok(Some(End::Asked));
         }
         clients.tell(&changes);
         // Before anything is done that takes longer than an answer may.
-        clients.attend(context, &mut watcher);
+        clients.attend(context, watcher);
         let touched = watcher.take_touched();
-        clients.tell_rows(&watcher, &touched);
+        clients.tell_rows(watcher, &touched);
         watcher.want_panes(clients.wants(|follow| follow.rows));
         watcher.label_panes(clients.wants(|follow| follow.labels));
-        line.keep(&mut watcher, clients.wants(|follow| follow.status_line), !touched.is_empty());
+        line.keep(watcher, clients.wants(|follow| follow.status_line), !touched.is_empty());
         if !watcher.has_server() {
             clients.end_with_server();
         }
-        desk.attend(context, &mut watcher, &touched);
+        desk.attend(context, watcher, &touched);
         clients.answer_settled(watcher.store());
         clients.note(desk.take_errors());
         if round.is_some_and(|at: Instant| at.elapsed() < ROUND) {
             continue;
         }
         if round.replace(Instant::now()).is_none() {
-            StatusLine::clear_left(&mut watcher);
+            StatusLine::clear_left(watcher);
         }
         // Trouble with one session or row is no reason to leave all others.
-        desk.look_around(context, &mut watcher).logged("look for what is open");
+        desk.look_around(context, watcher).logged("look for what is open");
         if program.was_replaced() && !desk.has_hands_on() {
             let since = *replaced.get_or_insert_with(Instant::now);
             if watcher.has_told_all() || since.elapsed() > UNTOLD {
-                return Ok(End::Replaced(lock));
+                return Ok(None);
             }
         }
-        if has_work(&watcher, &desk) || clients.has_any() {
+        if has_work(watcher, &desk) || clients.has_any() {
             used = Instant::now();
         } else if used.elapsed() > LINGER && watcher.has_told_all() {
-            return Ok(End::NothingLeft);
+            return Ok(Some(End::NothingLeft));
         }
     }
 }

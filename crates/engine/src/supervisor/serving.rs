@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_protocol::stream::Ask;
-use dogwatch_protocol::supervisor::{OpenWork, Serving, Supervisor};
+use dogwatch_protocol::supervisor::{OpenWork, Serving, SetAside, Supervisor};
 use dogwatch_store::{Session, Stage, Which, read_limited};
 use jiff::Timestamp;
 
+use super::hands;
 use crate::error::SystemError;
 use crate::observe::processes;
 use crate::socket::{self, client};
@@ -86,8 +87,10 @@ pub fn report(context: &Context) -> Result<Supervisor, Error> {
     let sessions = sessions.iter().filter(lives).count();
     let listens = serves.then(|| socket::Place::of(context).path());
     let health = if serves { client::ask_within(context, Ask::Health, PATIENCE) } else { None };
-    let socket = context.socket.clone();
-    Ok(Supervisor { socket, serves, serving, listens, health, sessions, open })
+    let aside = hands::read_work(context)?.aside;
+    let aside = aside.iter().map(|one| SetAside { what: one.request.to_string(), at: one.at });
+    let (socket, aside) = (context.socket.clone(), aside.collect());
+    Ok(Supervisor { socket, serves, serving, listens, health, sessions, open, aside })
 }
 
 pub(super) fn write(mut lock: &File, context: &Context) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::actions::limits;
 use crate::actions::send::observe::Looking;
 use crate::actions::send::{queue, tmux_input};
-use crate::error::SessionError;
+use crate::error::{MessageError, SessionError};
 use crate::observe::messages::not_delivered;
 use crate::observe::processes;
 use crate::observe::status::{SessionStatus, StatusReader};
@@ -83,6 +83,8 @@ impl InHand {
         reader: &mut StatusReader<'_>,
         judged: &SessionStatus,
     ) -> Result<Done, Error> {
+        #[cfg(debug_assertions)]
+        die_of(&self.message.text);
         let now = Timestamp::now();
         let Some(message) = reader.store.message(&self.message.id)? else {
             // It was removed with its session.
@@ -161,6 +163,12 @@ impl InHand {
         self.settle(reader, &outcome).map(drop)
     }
 
+    /// Supervisors died while they were at it: it is not tried again.
+    pub(crate) fn give_up(&self, reader: &mut StatusReader<'_>) -> Result<(), Error> {
+        let because = MessageError::SetAside.to_string();
+        self.settle(reader, &Outcome::Failed { because }).map(drop)
+    }
+
     fn settle(&self, reader: &mut StatusReader<'_>, outcome: &Outcome) -> Result<Done, Error> {
         reader.store.settle(&self.message.id, outcome, Timestamp::now())?;
         Ok(Done::Settled)
@@ -182,6 +190,16 @@ impl InHand {
         let is_held = !is_awaited && limits::is_held(reader, judged, now)?;
         let held = Some("the usage limit is not over yet".to_owned());
         Ok(is_held.then_some(Done::Look { within: SLOW, held }))
+    }
+}
+
+/// Lets tests have a message that a supervisor dies of: `DOGWATCH_TEST_DIE_OF=text` panics, `abort:text` ends at once.
+#[cfg(debug_assertions)]
+fn die_of(text: &str) {
+    let Ok(bad) = std::env::var("DOGWATCH_TEST_DIE_OF") else { return };
+    assert_ne!(text, bad, "a message of a test");
+    if Some(text) == bad.strip_prefix("abort:") {
+        std::process::abort();
     }
 }
 
