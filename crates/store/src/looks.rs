@@ -21,7 +21,7 @@ impl Look {
         print: &str,
         now: Timestamp,
     ) -> (Timestamp, Option<Self>) {
-        let now = to_millisecond(now.as_millisecond());
+        let now = Self::as_stored(now);
         match before {
             Some(before) if before.print == print && before.moved <= now => (before.moved, None),
             _ => {
@@ -30,9 +30,13 @@ impl Look {
             }
         }
     }
+
+    /// Rounded to what the database keeps of a moment.
+    pub fn as_stored(at: Timestamp) -> Timestamp {
+        to_millisecond(at.as_millisecond())
+    }
 }
 
-/// Rounded as stored.
 fn to_millisecond(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or_default()
 }

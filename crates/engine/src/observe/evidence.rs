@@ -150,7 +150,8 @@ impl Memory {
         seen: &SessionSnapshot,
         heard: &Heard,
     ) -> Option<Timestamp> {
-        let now = gatherer.now;
+        // As stored, so that whoever reads it there says the same.
+        let now = Look::as_stored(gatherer.now);
         if seen.life.state.is_over() {
             return heard.look.as_ref().map(|look| look.moved);
         }
