@@ -9,6 +9,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use dogwatch_protocol::id::is_id;
+
 /// Environment variable with the id of the session that a process belongs to.
 pub const TAG: &str = "DOGWATCH_FAMILY";
 
@@ -50,6 +52,15 @@ pub fn members(all: &[Process], tag: &str, runner: Option<i32>, spare: &[i32]) -
         .collect()
 }
 
+/// The session that a process with this command line is the runner of.
+pub fn runs_session<S: AsRef<str>>(words: &[S]) -> Option<&str> {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words[..] {
+        [_, "run", "--state-dir", _, session] => is_id(session).then_some(session),
+        _ => None,
+    }
+}
+
 /// The process and its ancestors, nearest first. Bounded, because a pid may be reused into a circle
 /// while the list is being read.
 fn line<'a>(
@@ -70,6 +81,17 @@ mod tests {
             tag: (!tag.is_empty()).then(|| tag.to_owned()),
             is_tmux: tag.is_empty() && pid % 100 == 0,
         }
+    }
+
+    #[test]
+    fn a_runner_is_known_by_its_command_line() {
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+        let runner = ["/usr/bin/dogwatch", "run", "--state-dir", "/s", id];
+        assert_eq!(runs_session(&runner), Some(id));
+        assert_eq!(runs_session(&["dogwatch", "run", "--state-dir", "/s", "../x"]), None);
+        assert_eq!(runs_session(&["dogwatch", "run", "--state-dir", "/s"]), None);
+        assert_eq!(runs_session(&["cargo", "run", "--release"]), None);
+        assert_eq!(runs_session::<&str>(&[]), None);
     }
 
     #[test]

@@ -52,14 +52,6 @@ impl Caller {
 }
 
 impl Context {
-    /// Refuses what would undo a stop of the user's, or widen what agents may do, if an agent of ours asks for it.
-    pub fn only_a_person(&self) -> Result<(), crate::Error> {
-        match self.caller.session {
-            Some(_) => Err(crate::error::AgentError::OnlyAPerson.into()),
-            None => Ok(()),
-        }
-    }
-
     pub fn store(&self) -> Result<Store, StoreError> {
         Store::open(&self.state)
     }

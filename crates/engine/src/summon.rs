@@ -12,10 +12,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dogwatch_base::log::Logged as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_base::program;
 use dogwatch_core::process_tree::TAG;
-use dogwatch_store::{StateDir, lock_file};
+use dogwatch_protocol::supervisor::Serving;
+use dogwatch_store::{StateDir, lock_file, read_limited};
 
 use crate::{Context, Error};
 
@@ -24,6 +25,9 @@ const SHORT_LIFE: Duration = Duration::from_secs(5);
 /// Pauses before the next try after one that ended so soon.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// More than the note of a supervisor has.
+const MOST_BYTES: u64 = 64 * 1024;
 
 /// The family that a supervisor belongs to: none of a session's, so that it is not ended with the session whose runner started it.
 pub const FAMILY: &str = "supervisor";
@@ -78,6 +82,17 @@ pub fn ensure_in(state: &StateDir, socket: &Path, environment: &[(OsString, OsSt
         take(&path)?.map_or(Ok(()), |lock| start(lock, state, socket, Some(environment)))
     };
     start().logged("start the supervisor");
+}
+
+/// The supervisor that has noted in its lock that it serves; it may have died since.
+pub fn noted(context: &Context) -> Option<Serving> {
+    let path = context.state.supervisor_lock(&context.socket).logged("find a lock")?;
+    let file = File::open(&path).logged_unless_missing("open a file")?;
+    let text = read_limited(file, MOST_BYTES).logged("read a file")?;
+    if text.is_empty() {
+        return None;
+    }
+    serde_json::from_slice(&text).logged("read JSON")
 }
 
 /// The lock, if nobody has it.

@@ -17,6 +17,9 @@ pub enum KeyRequest {
         /// Of this dialog and no other.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dialog: Option<String>,
+        /// An agent asks for it, so only what a person has allowed agents is answered.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_agent: bool,
     },
     /// Cut the running turn short.
     Interrupt,

@@ -148,7 +148,7 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();
-        let answer = KeyRequest::Answer { choice: "2".to_owned(), dialog: None };
+        let answer = KeyRequest::Answer { choice: "2".to_owned(), dialog: None, by_agent: false };
         for id in ["a", "a", "b", "c"] {
             store.post_keys(id, "s", &answer, at).unwrap();
         }

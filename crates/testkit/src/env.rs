@@ -8,15 +8,16 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{CommandOutput, Exit, PATIENCE, isolate, process, wait_until, wait_within};
+use crate::{CommandOutput, Exit, PATIENCE, eventually, isolate, process, wait_until, wait_within};
 
 #[derive(Debug)]
 pub struct TestEnv {
@@ -162,6 +163,40 @@ impl TestEnv {
     #[track_caller]
     pub fn spawn_script(&self, name: &str, script: &str) -> Spawned {
         self.spawn(&["--name", name, "--", "sh", "-c", script])
+    }
+
+    /// Runs a dogwatch command as the agent of a new session would.
+    #[track_caller]
+    pub fn as_agent<S: AsRef<str>>(&self, args: &[S]) -> CommandOutput {
+        self.program_of_agent(dogwatch(), args)
+    }
+
+    /// The same with another program.
+    #[track_caller]
+    pub fn program_of_agent<S: AsRef<str>>(&self, program: &str, args: &[S]) -> CommandOutput {
+        let folder = tempfile::Builder::new().prefix("said").tempdir_in(self.root());
+        let folder = folder.expect("a temporary folder");
+        let at = |name: &str| folder.path().join(name);
+        let quoted = |arg: &S| format!("'{}'", arg.as_ref().replace('\'', r"'\''"));
+        let words: Vec<String> = args.iter().map(quoted).collect();
+        let script = format!(
+            "cd '{}'; '{}' {} >'{}' 2>'{}'; echo $? >'{}'; mv '{}' '{}'",
+            self.work.display(),
+            program,
+            words.join(" "),
+            at("stdout").display(),
+            at("stderr").display(),
+            at("code").display(),
+            at("code").display(),
+            at("done").display(),
+        );
+        let _session = self.spawn(&["--", "sh", "-c", &script]);
+        eventually("the agent's command has ended", || at("done").exists());
+        let read = |name: &str| fs::read(at(name)).expect("the command has ended");
+        let code = String::from_utf8_lossy(&read("done")).trim().parse().expect("a number");
+        let status = ExitStatus::from_raw(i32::wrapping_shl(code, 8));
+        let output = Output { status, stdout: read("stdout"), stderr: read("stderr") };
+        CommandOutput::new(output, self.known())
     }
 
     /// Spawns the scripted agent under a name.

@@ -139,7 +139,7 @@ fn what_a_project_denies_is_not_lifted_by_changing_its_file() {
     assert!(env.dogwatch(&["rules"]).success().stderr.contains("was trusted and is gone"));
     // An agent can neither trust what it wrote nor have what was trusted forgotten.
     for args in [&["trust", "--json"][..], &["untrust", "--json"]] {
-        assert_eq!(agent.calls(args).code(4).json()["error"]["code"], "agent_may_not_trust");
+        assert_eq!(env.as_agent(args).code(4).json()["error"]["code"], "agent_may_not_trust");
     }
     fs::write(&file, deny).unwrap();
     assert_eq!([agent.asks("git push"), agent.asks("git status")], ["deny", "allow"]);
@@ -154,7 +154,7 @@ fn an_agent_cannot_undo_a_stop() {
     let _ = agent.calls(&["rules", "pause"]).success();
     assert_eq!(events(&env, "rules_paused")[0]["data"]["by"], "agent 7");
     for args in [&["rules", "resume"][..], &["limits", "resume"], &["budget", "lift"]] {
-        let said = agent.calls(args).code(4).stderr;
+        let said = env.as_agent(args).code(4).stderr;
         assert!(said.contains("a person has to"), "{args:?}: {said}");
     }
     assert_eq!(agent.asks("make"), "");

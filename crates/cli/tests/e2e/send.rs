@@ -224,3 +224,35 @@ fn bad_messages() {
         env.dogwatch(&["messages", "--json"]).success().json()["messages"] == Value::Array(vec![])
     );
 }
+
+/// It is the line of descent that tells an agent from a person, at the command line and at the socket.
+#[test]
+fn an_agent_answers_only_what_a_person_allows_agents() {
+    let env = TestEnv::new();
+    env.write("dialog.txt", DIALOG.trim_end());
+    env.add_profile("codex", "", "stty raw -echo; sed 's/$/\r/' dialog.txt; head -c 1 >/dev/null; clear; exec sleep 600");
+    env.spawn(&["codex", "--name", "asks"]);
+    let dialog = wait_until("it asks for permission", || {
+        let why = env.dogwatch(&["why", "asks", "--json"]).success().json();
+        why["dialog"].as_str().map(ToOwned::to_owned)
+    });
+    let answer = ["answer", "asks", "1", "--json"];
+    let refused = env.as_agent(&answer).code(4).json();
+    assert_eq!(refused["error"]["code"], "not_allowed", "{refused}");
+    let shown = env.dogwatch(&["supervisor", "--json"]).success().json();
+    let ask =
+        format!(r#"{{"id":1,"ask":"answer","session":"asks","choice":"1","dialog":"{dialog}"}}"#);
+    let script = format!(
+        "import os, socket, sys\nos.chdir(os.path.dirname(sys.argv[1]))\ns = socket.socket(socket.AF_UNIX)\n\
+         s.connect(os.path.basename(sys.argv[1]))\ns.settimeout(20)\nlines = s.makefile('rw')\nlines.readline()\n\
+         lines.write('{{\"hello\":{{\"protocol\":1}}}}\\n{ask}\\n')\nlines.flush()\nprint(lines.readline())\n"
+    );
+    let args = ["-c", &script, shown["listens"].as_str().unwrap()];
+    let told = env.program_of_agent("python3", &args).success().json();
+    assert_eq!(told["error"]["code"], "not_allowed", "{told}");
+    let config = env.home().join(".config/dogwatch/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(config, "[mcp]\nallow = ['answer', 'approve']\n").unwrap();
+    let answered = env.as_agent(&answer).success().json();
+    assert_eq!(answered["outcome"], "answered", "{answered}");
+}

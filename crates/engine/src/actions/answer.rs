@@ -10,9 +10,10 @@ use dogwatch_store::PostedKeys;
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::actions::keys;
 use crate::actions::send::tmux_input;
+use crate::actions::{keys, permitted};
 use crate::error::{MessageError, SessionError};
+use crate::observe::asker;
 use crate::observe::changes::Changes;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
@@ -41,8 +42,9 @@ pub fn answer(
         let (name, state) = (session.name, judged.verdict.status.as_str());
         return Err(MessageError::NoDialog { name, state }.into());
     }
-    let request =
-        KeyRequest::Answer { choice: choice.to_owned(), dialog: bound.map(ToOwned::to_owned) };
+    let (choice, dialog) = (choice.to_owned(), bound.map(ToOwned::to_owned));
+    let by_agent = asker::is_own_agent(context);
+    let request = KeyRequest::Answer { choice, dialog, by_agent };
     match keys::ask(context, &session, &request, &keys::new_id())? {
         KeyOutcome::Answered(answered) => Ok(answered),
         _ => Err(MessageError::DamagedRequest.into()),
@@ -55,6 +57,7 @@ pub(super) fn press(
     posted: &PostedKeys,
     choice: &str,
     bound: Option<&str>,
+    by_agent: bool,
 ) -> Result<Answered, Error> {
     let mut reader = StatusReader::new(context)?;
     let (mut judged, mut dialog) = look(&mut reader, &posted.session)?;
@@ -78,6 +81,9 @@ pub(super) fn press(
             question: first.question.unwrap_or_default(),
         }
         .into());
+    }
+    if by_agent {
+        permitted::to_answer(context, &judged)?;
     }
     let pane = judged.seen.pane_id().ok_or_else(|| {
         Error::Session(SessionError::IsOver {

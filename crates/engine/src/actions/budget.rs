@@ -11,6 +11,7 @@ use jiff::{Timestamp, Zoned};
 
 use crate::notify::channels;
 use crate::notify::outbox::{self, News, Rules};
+use crate::observe::asker;
 use crate::observe::usage::{Named, is_about, standings};
 use crate::{Context, Error};
 
@@ -50,7 +51,7 @@ fn notify(context: &Context, store: &mut Store, session: &Session, one: &BudgetS
 
 /// Lifts the budgets that are used up, of a session or of all, until their period ends or their limit changes. Only a person may.
 pub fn lift(context: &Context, target: Option<&str>) -> Result<Vec<BudgetStanding>, Error> {
-    context.only_a_person()?;
+    asker::only_a_person(context)?;
     let mut store = context.store()?;
     let session = match target {
         Some(target) => Some(crate::observe::snapshot::find(context, target)?.session),

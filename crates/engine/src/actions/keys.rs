@@ -97,8 +97,9 @@ pub(crate) fn refuse(store: &mut Store, posted: &PostedKeys, because: &Error) ->
 
 fn pressed(context: &Context, posted: &PostedKeys) -> Result<KeyOutcome, Error> {
     match &posted.request {
-        Some(KeyRequest::Answer { choice, dialog }) => {
-            answer::press(context, posted, choice, dialog.as_deref()).map(KeyOutcome::Answered)
+        Some(KeyRequest::Answer { choice, dialog, by_agent }) => {
+            let dialog = dialog.as_deref();
+            answer::press(context, posted, choice, dialog, *by_agent).map(KeyOutcome::Answered)
         }
         Some(KeyRequest::Interrupt) => {
             interrupt::press_posted(context, posted).map(KeyOutcome::Interrupted)

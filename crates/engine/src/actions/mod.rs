@@ -21,6 +21,7 @@ pub mod kill;
 pub mod label;
 pub mod limits;
 pub(crate) mod looping;
+pub(crate) mod permitted;
 pub mod pull_request;
 pub(crate) mod retire;
 pub mod rules;

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::actions::hook::Payload;
-use crate::observe::{files, project, status};
+use crate::observe::{asker, files, project, status};
 use crate::worktree::trust;
 use crate::{Context, Error, config};
 
@@ -66,7 +66,7 @@ pub fn list(context: &Context, dir: &Path) -> Result<Listed, Error> {
 /// Pauses rules, or lets them answer again; whether that is new. Only a person lets them.
 pub fn switch(context: &Context, on: bool, now: Timestamp) -> Result<bool, Error> {
     if on {
-        context.only_a_person()?;
+        asker::only_a_person(context)?;
     }
     let mut store = context.store()?;
     let by = context.caller.words(&store);

@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use dogwatch_core::mcp::Right;
 use dogwatch_core::profile::ProfileError;
 
 use super::kind::codes;
@@ -29,6 +30,8 @@ pub enum AgentError {
     VerificationStopped,
     #[error("an agent may not do this; a person has to")]
     OnlyAPerson,
+    #[error("not allowed: {what}")]
+    NotAllowed { right: Right, what: String },
     #[error("{agent} does not support --permissions {level}")]
     NoSuchPermissions { agent: String, level: &'static str },
 }
@@ -43,6 +46,7 @@ codes! { AgentError:
     Self::NotVerifiable { .. } => Agent "not_verifiable";
     Self::DoesNotStart { .. } => Agent "does_not_start";
     Self::OnlyAPerson => Conflict "agent_may_not_trust";
+    Self::NotAllowed { .. } => Conflict "not_allowed";
     Self::VerificationStopped => Agent "verification_stopped";
     Self::NoSuchPermissions { .. } => Usage "no_such_permissions";
 }
@@ -58,6 +62,10 @@ impl AgentError {
                 format!("install it: {install}")
             }
             Self::OnlyAPerson => "run this outside of an agent's session".into(),
+            Self::NotAllowed { right, .. } => format!(
+                "a person can do it, or add {:?} to `allow` below [mcp] in config.toml",
+                right.as_str()
+            ),
             Self::NotTrusted { agent, folder, .. } => format!(
                 "start {agent} once in {} and confirm that you trust the folder",
                 folder.display()

@@ -6,6 +6,7 @@
 pub mod about;
 pub mod agents;
 pub mod arrival;
+pub mod asker;
 pub mod background;
 pub mod binaries;
 pub mod capture;

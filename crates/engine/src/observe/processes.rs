@@ -83,7 +83,15 @@ pub fn variables<const N: usize>(_: i32, names: [&str; N]) -> [Option<PathBuf>; 
     names.map(|_| None)
 }
 
-/// The process that started this one, or adopted it.
+/// The process that started this one, or adopted it: 0 or 1 at the end of a line, `None` of a process that is gone.
+#[cfg(target_os = "linux")]
+pub fn parent(pid: i32) -> Option<i32> {
+    let stat = crate::observe::proc_files::read(pid, "stat")?;
+    let after_name = stat.iter().rposition(|b| *b == b')')? + 2;
+    std::str::from_utf8(stat.get(after_name..)?).ok()?.split(' ').nth(1)?.parse().ok()
+}
+
+#[cfg(not(target_os = "linux"))]
 pub fn parent(pid: i32) -> Option<i32> {
     let pid = sysinfo::Pid::from_u32(u32::try_from(pid).ok()?);
     let mut system = System::new().ok()?;
@@ -92,7 +100,19 @@ pub fn parent(pid: i32) -> Option<i32> {
         true,
         ProcessRefreshKind::nothing().without_tasks(),
     );
-    i32::try_from(system.process(pid)?.parent()?.as_u32()).ok()
+    let parent = system.process(pid)?.parent();
+    parent.map_or(Some(0), |parent| i32::try_from(parent.as_u32()).ok())
+}
+
+/// The words that a process was started with.
+#[cfg(not(target_os = "linux"))]
+pub fn command_line(pid: i32) -> Vec<String> {
+    let Some(pid) = u32::try_from(pid).ok().map(sysinfo::Pid::from_u32) else { return Vec::new() };
+    let Ok(mut system) = System::new() else { return Vec::new() };
+    let words = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always).without_tasks();
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, words);
+    let words = system.process(pid).map(sysinfo::Process::cmd).unwrap_or_default();
+    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Whether both processes run as the same user. Where that is not known (without `/proc`), they do not.

@@ -24,6 +24,7 @@ const PIECE: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Guest {
     stream: UnixStream,
+    process: Option<i32>,
     came: Instant,
     is_introduced: bool,
     lines: Lines,
@@ -41,9 +42,10 @@ pub(super) struct Guest {
 pub(super) struct Gone;
 
 impl Guest {
-    pub(super) fn new(stream: UnixStream, greeting: &[u8]) -> Self {
+    pub(super) fn new(stream: UnixStream, process: Option<i32>, greeting: &[u8]) -> Self {
         Self {
             stream,
+            process,
             came: Instant::now(),
             is_introduced: false,
             lines: Lines::default(),
@@ -57,6 +59,11 @@ impl Guest {
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
+    }
+
+    /// The process that connected.
+    pub(super) fn process(&self) -> Option<i32> {
+        self.process
     }
 
     pub(super) fn is_introduced(&self) -> bool {

@@ -38,7 +38,8 @@ pub(crate) type GuestId = u64;
 /// What programs want.
 #[derive(Debug)]
 pub(crate) enum Event {
-    Asked(GuestId, Request),
+    /// A request, and the process that connected, as far as the kernel says it.
+    Asked(GuestId, Option<i32>, Request),
     Left(GuestId),
 }
 
@@ -251,12 +252,13 @@ impl Desk {
     }
 
     fn hand_over(&self, id: GuestId, requests: Vec<Request>, is_new: bool) {
+        let process = self.guests.get(&id).and_then(Guest::process);
         if requests.is_empty() && !is_new {
             return;
         }
         let mut state = self.shared.lock();
         state.guests += usize::from(is_new);
-        state.events.extend(requests.into_iter().map(|request| Event::Asked(id, request)));
+        state.events.extend(requests.into_iter().map(|request| Event::Asked(id, process, request)));
         drop(state);
         self.call();
     }
@@ -313,7 +315,7 @@ impl Desk {
 
     fn welcome(&mut self, stream: OwnedFd) -> io::Result<()> {
         rustix::io::fcntl_setfd(&stream, rustix::io::FdFlags::CLOEXEC)?;
-        let is_same_user = is_same_user(&stream)?;
+        let peer = peer(&stream)?;
         let mut stream = UnixStream::from(stream);
         stream.set_nonblocking(true)?;
         let mut refuse = |code: &str, message: &str| {
@@ -321,13 +323,13 @@ impl Desk {
             // It takes one line, or it is not there any more.
             stream.write_all(&line(&Reply::<()> { id: None, is: Outcome::Error(error) }))
         };
-        if !is_same_user {
+        if !peer.is_same_user {
             return refuse("refused", "this socket is for one user alone");
         }
         if self.guests.len() >= MOST_GUESTS {
             return refuse("too_many", "too many programs are connected");
         }
-        let mut guest = Guest::new(stream, &self.greeting);
+        let mut guest = Guest::new(stream, peer.process, &self.greeting);
         if guest.write().is_ok() {
             self.next += 1;
             self.guests.insert(self.next, guest);
@@ -336,16 +338,23 @@ impl Desk {
     }
 }
 
-/// Whether the program at the other end runs as our user. The kernel says it; where it does not, the socket's folder keeps others away.
-fn is_same_user(stream: &OwnedFd) -> io::Result<bool> {
+/// Who is at the other end.
+struct Peer {
+    is_same_user: bool,
+    process: Option<i32>,
+}
+
+/// The kernel says it; where it does not, the socket's folder keeps other users away.
+fn peer(stream: &OwnedFd) -> io::Result<Peer> {
     #[cfg(target_os = "linux")]
     {
         let peer = rustix::net::sockopt::socket_peercred(stream)?;
-        Ok(peer.uid == rustix::process::geteuid())
+        let is_same_user = peer.uid == rustix::process::geteuid();
+        Ok(Peer { is_same_user, process: Some(peer.pid.as_raw_nonzero().get()) })
     }
     #[cfg(not(target_os = "linux"))]
     {
         let _ = stream;
-        Ok(true)
+        Ok(Peer { is_same_user: true, process: None })
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dogwatch_base::log::{Logged as _, decided};
+use dogwatch_core::mcp::Verb;
 use dogwatch_protocol::error::ErrorDetail;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::stream::{
@@ -20,7 +21,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::requests::Requests;
-use crate::actions::{attach, shutdown};
+use crate::actions::{attach, permitted, shutdown};
+use crate::observe::asker::{self, Asker};
 use crate::observe::changes::Waker;
 use crate::observe::snapshot;
 use crate::observe::status::SessionStatus;
@@ -49,6 +51,15 @@ pub(super) struct Clients {
     tmux: TmuxServer,
     /// What went wrong lately.
     errors: VecDeque<LastError>,
+}
+
+/// Where a request comes from.
+#[derive(Debug, Clone, Copy)]
+struct From {
+    guest: GuestId,
+    id: u64,
+    /// The process that connected.
+    process: Option<i32>,
 }
 
 /// A request to hear of changes.
@@ -140,9 +151,10 @@ impl Clients {
                     self.followers.retain(|(of, _), _| *of != guest);
                     self.requests.forget(guest);
                 }
-                Event::Asked(guest, Request { id, ask }) => {
+                Event::Asked(guest, process, Request { id, ask }) => {
+                    let from = From { guest, id, process };
                     let line = match &caught_up {
-                        Ok(()) => self.reply(context, watcher, (guest, id), ask, as_of),
+                        Ok(()) => self.reply(context, watcher, from, ask, as_of),
                         Err(error) => Err(refused(error)),
                     };
                     let line =
@@ -201,11 +213,12 @@ impl Clients {
         &mut self,
         context: &Context,
         watcher: &mut Watcher<'_>,
-        (guest, id): (GuestId, u64),
+        from: From,
         ask: Ask,
         as_of: Timestamp,
     ) -> Result<String, ErrorDetail> {
         decided(format_args!("a program asks: {ask:?}"));
+        let From { guest, id, process } = from;
         let failed = |error: Error| refused(&error);
         Ok(match ask {
             Ask::Status { sessions } if sessions.is_empty() => {
@@ -263,9 +276,14 @@ impl Clients {
             | Ask::Answer { ref session, .. }
             | Ask::Interrupt { ref session, .. } => {
                 let meant = named(context, watcher, std::slice::from_ref(session))?.pop();
-                let session = meant.ok_or_else(look_yourself)?.seen.session;
-                let store = &mut watcher.parts().0.store;
-                self.requests.post(context, store, (guest, id), session, &ask).map_err(failed)?;
+                let judged = meant.ok_or_else(look_yourself)?;
+                let by_agent = process.is_some_and(|pid| asker::of(context, pid) != Asker::Person);
+                if by_agent {
+                    permitted::to(context, verb(&ask), &judged).map_err(failed)?;
+                }
+                let (session, store) = (judged.seen.session, &mut watcher.parts().0.store);
+                let (requests, guest) = (&mut self.requests, (guest, id));
+                requests.post(context, store, guest, session, &ask, by_agent).map_err(failed)?;
                 // The answer comes with the outcome.
                 String::new()
             }
@@ -365,6 +383,14 @@ impl Clients {
 fn tmux(watcher: &Watcher<'_>) -> TmuxServer {
     let panes = watcher.panes().map(|(panes, _)| panes);
     TmuxServer { panes, is_silent: panes.is_none() && watcher.has_server() }
+}
+
+/// What an agent needs the right to, which asks for this.
+fn verb(ask: &Ask) -> Verb {
+    match ask {
+        Ask::Answer { .. } => Verb::Answer,
+        _ => Verb::Send,
+    }
 }
 
 fn row(watcher: &Watcher<'_>, one: &SessionStatus) -> SessionRow {

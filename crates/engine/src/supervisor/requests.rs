@@ -49,6 +49,7 @@ impl Requests {
         (guest, request): (GuestId, u64),
         session: Session,
         ask: &Ask,
+        by_agent: bool,
     ) -> Result<(), Error> {
         let mut until = None;
         let posted = match ask {
@@ -61,7 +62,7 @@ impl Requests {
             }
             Ask::Answer { choice, dialog, key, .. } => {
                 let (choice, dialog) = (choice.clone(), Some(dialog.clone()));
-                let request = KeyRequest::Answer { choice, dialog };
+                let request = KeyRequest::Answer { choice, dialog, by_agent };
                 Posted::Keys(keys(store, &session, key.as_deref(), &request)?)
             }
             Ask::Interrupt { key, .. } => {

@@ -5,11 +5,10 @@ use std::io::{Seek as _, Write as _};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dogwatch_base::log::Logged as _;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_protocol::stream::Ask;
 use dogwatch_protocol::supervisor::{OpenWork, Serving, SetAside, Supervisor};
-use dogwatch_store::{Session, Stage, Which, read_limited};
+use dogwatch_store::{Session, Stage, Which};
 use jiff::Timestamp;
 
 use super::hands;
@@ -17,9 +16,6 @@ use crate::error::SystemError;
 use crate::observe::processes;
 use crate::socket::{self, client};
 use crate::{Context, Error, summon};
-
-/// More than the note has.
-const MOST_BYTES: u64 = 64 * 1024;
 
 /// How long it may take to answer before it is said that it does not: it may have something to do that takes longer than an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -41,9 +37,7 @@ pub fn find(context: &Context) -> Result<Found, Error> {
     if summon::take(&path).map_err(failed())?.is_some() {
         return Ok(Found::None);
     }
-    let file = File::open(&path).map_err(failed())?;
-    let text = read_limited(file, MOST_BYTES).map_err(failed())?;
-    let serving: Option<Serving> = serde_json::from_slice(&text).logged("read JSON");
+    let serving = summon::noted(context);
     let lives =
         |one: &Serving| processes::is_alive(ProcessIdent { pid: one.pid, start: one.start });
     Ok(serving.filter(lives).map_or(Found::Unknown, Found::Serving))

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::Repository;
 use crate::error::WorktreeError;
-use crate::observe::project;
+use crate::observe::{asker, project};
 use crate::{Context, Error};
 
 /// A project's file as it is now.
@@ -129,7 +129,7 @@ pub fn of(context: &Context, dir: &Path) -> Result<Found, Error> {
 
 /// Trusts the file as it is now. Only a person may: an agent could have written it.
 pub fn trust(context: &Context, dir: &Path) -> Result<Found, Error> {
-    context.only_a_person()?;
+    asker::only_a_person(context)?;
     let mut found = of(context, dir)?;
     // A file that cannot be used is not worth trusting.
     found.settings()?;
@@ -140,7 +140,7 @@ pub fn trust(context: &Context, dir: &Path) -> Result<Found, Error> {
 
 /// The path, and whether it was trusted before. The file need not exist any more. Only a person may: its rules end with it.
 pub fn untrust(context: &Context, dir: &Path) -> Result<(PathBuf, bool), Error> {
-    context.only_a_person()?;
+    asker::only_a_person(context)?;
     let path = top_of(dir).join(FILE);
     let was = context.store()?.untrust(&path)?;
     Ok((path, was))

@@ -57,9 +57,12 @@ fn a_file_is_read_only_if_this_content_is_trusted() {
     let mut command = repo.command(&["spawn", "--json", "--worktree", "--", "true"]);
     refused(repo.env.run(command.current_dir(&other)), "settings_not_trusted");
     // A link is not read, and an agent cannot trust.
-    let mut command = repo.command(&["trust", "--json"]);
+    let top = repo.top().display().to_string();
+    refused(repo.env.as_agent(&["trust", &top, "--json"]), "agent_may_not_trust");
+    // A window that a person opened beside an agent has its variable.
+    let mut command = repo.command(&["trust", "--show", "--json"]);
     command.env("DOGWATCH_SESSION", uuid());
-    refused(repo.env.run(&mut command), "agent_may_not_trust");
+    let _ = repo.env.run(&mut command).success();
     fs::remove_file(repo.top().join(FILE)).unwrap();
     symlink(other.join(FILE), repo.top().join(FILE)).unwrap();
     assert_ne!(repo.dogwatch(&["trust"]).code, Some(0));

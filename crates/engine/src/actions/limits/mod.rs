@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::actions::send::{self, Request, Terms, queue};
+use crate::observe::asker;
 use crate::observe::limits::{self, account_until};
 use crate::observe::snapshot;
 use crate::observe::status::{SessionStatus, StatusReader};
@@ -308,7 +309,8 @@ pub(crate) fn confirm(
     else {
         return Ok(false);
     };
-    let request = KeyRequest::Answer { choice: known.choose.clone(), dialog: Some(dialog.clone()) };
+    let (choice, dialog) = (known.choose.clone(), Some(dialog.clone()));
+    let request = KeyRequest::Answer { choice, dialog, by_agent: false };
     let id = format!("switch/{message}");
     if let Some(posted) = reader.store.posted_keys(&id)? {
         return Ok(posted.outcome.is_none());
@@ -357,7 +359,7 @@ pub(crate) fn guard(message: &Message) -> Option<Guard> {
 /// Pauses or resumes automatic continuation; false if it was so already.
 pub fn pause(context: &Context, paused: bool, now: Timestamp) -> Result<bool, Error> {
     if !paused {
-        context.only_a_person()?;
+        asker::only_a_person(context)?;
     }
     let mut store = context.store()?;
     let by = context.caller.words(&store);
