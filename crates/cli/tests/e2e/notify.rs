@@ -459,3 +459,28 @@ fn a_real_desktop_shows_it() {
         env.run(env.command(&["notify", "test"]).env("DBUS_SESSION_BUS_ADDRESS", &desktop.bus));
     let _ = tested.success();
 }
+
+/// The supervisor was started without one; a person attached from a desktop since.
+#[test]
+fn a_desktop_is_that_of_who_is_attached() {
+    let env = TestEnv::new();
+    let Some(desktop) = Desktop::start(&env) else { return };
+    configure(&env, "[[notify]]\nkind = 'desktop'\non = ['crashed']\n");
+    env.spawn_script("s", "exec sleep 300");
+    let outer = env.another_socket("outer");
+    let attach = format!(
+        "exec env -u TMUX DBUS_SESSION_BUS_ADDRESS='{}' DISPLAY='{}' tmux -u -f /dev/null -S {} attach",
+        desktop.bus,
+        desktop.display,
+        env.socket().display()
+    );
+    env.tmux_on(&outer, &["new-session", "-d", "-x", "100", "-y", "30", "sh", "-c", &attach]);
+    eventually("a person is attached", || env.tmux(&["list-clients"]).contains("/dev/"));
+    env.spawn_script("x", "exit 3");
+    eventually("it is sent", || log(&env).iter().any(|one| one["state"] == "sent"));
+    let _ = desktop.ctl(&env, &["close-all"]);
+    let shown = wait_until("it was shown", || {
+        desktop.ctl(&env, &["history"]).filter(|history| history.contains("x: crashed"))
+    });
+    assert_eq!(shown.matches("\"summary\"").count(), 1, "{shown}");
+}

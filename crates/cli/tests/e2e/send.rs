@@ -230,7 +230,11 @@ fn bad_messages() {
 fn an_agent_answers_only_what_a_person_allows_agents() {
     let env = TestEnv::new();
     env.write("dialog.txt", DIALOG.trim_end());
-    env.add_profile("codex", "", "stty raw -echo; sed 's/$/\r/' dialog.txt; head -c 1 >/dev/null; clear; exec sleep 600");
+    env.add_profile(
+        "codex",
+        "",
+        "stty raw -echo; sed 's/$/\r/' dialog.txt; head -c 1 >/dev/null; clear; exec sleep 600",
+    );
     env.spawn(&["codex", "--name", "asks"]);
     let dialog = wait_until("it asks for permission", || {
         let why = env.dogwatch(&["why", "asks", "--json"]).success().json();

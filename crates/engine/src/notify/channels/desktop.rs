@@ -1,16 +1,30 @@
 use std::time::Duration;
 
 use dogwatch_core::notice::Notice;
+use dogwatch_tmux::Server;
 
-use super::{Sink, command};
+use super::{Sink, clients, command};
 
-/// A desktop notification, through the system's program for it.
-pub(super) struct Desktop;
+/// A desktop notification, through the system's program for it, where the person is: on the desktop of whoever used the tmux server last.
+/// Without any, it is that of our own environment.
+pub(super) struct Desktop {
+    server: Server,
+}
+
+impl Desktop {
+    pub(super) fn new(server: &Server) -> Self {
+        Self { server: server.running_only() }
+    }
+}
 
 impl Sink for Desktop {
     fn send(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
-        let words = words(notice);
-        command::run(&words, &[], b"", limit)
+        let mut server = self.server.clone();
+        server.deadline = server.deadline.min(limit);
+        let desktop = clients::desktop(&server);
+        let env: Vec<_> =
+            desktop.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        command::run(&words(notice), &env, b"", limit)
     }
 }
 

@@ -41,7 +41,7 @@ impl Timed {
         let webhook = |post: &Post| webhook::Webhook { post: post.clone(), folder: folder() };
         let sink: Box<dyn Sink> = match &rule.channel {
             Channel::Bell => Box::new(bell::Bell::new(&context.tmux)),
-            Channel::Desktop => Box::new(desktop::Desktop),
+            Channel::Desktop => Box::new(desktop::Desktop::new(&context.tmux)),
             Channel::Tmux(shown) => Box::new(tmux_message::TmuxMessage::new(&context.tmux, *shown)),
             Channel::Command(words) => Box::new(command::Command { words: words.clone() }),
             Channel::Webhook(post) | Channel::Ntfy(post) => Box::new(webhook(post)),
