@@ -307,3 +307,32 @@ fn the_documented_client_works() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+/// Its request cannot be answered while tmux hangs, and nobody waits for the answer.
+#[test]
+fn a_program_that_asks_and_leaves_costs_nothing() {
+    let env = TestEnv::new();
+    env.spawn_script("one", "exec sleep 600");
+    let mut guest = Guest::welcome(&env);
+    let pid = env.supervisor().unwrap();
+    let server = env.server_pid();
+    process::signal(server, Signal::STOP);
+    guest.write(r#"{"id":1,"ask":"status"}"#);
+    drop(guest);
+    let used = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let fields: Vec<&str> = stat[stat.rfind(')').unwrap()..].split(' ').collect();
+        fields[12].parse::<u64>().unwrap() + fields[13].parse::<u64>().unwrap()
+    };
+    // In ticks of ten milliseconds: a thread that spins uses all of them.
+    let begun = used();
+    eventually("it is idle", || {
+        let before = used();
+        // sleep: what is measured is how much is done in this time
+        std::thread::sleep(Duration::from_millis(500));
+        used() - before < 10
+    });
+    let ticks = used() - begun;
+    assert!(ticks < 150, "{ticks} ticks until the request was given up");
+    process::signal(server, Signal::CONT);
+}

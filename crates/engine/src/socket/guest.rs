@@ -70,6 +70,11 @@ impl Guest {
         self.is_introduced
     }
 
+    /// Whether it writes nothing more.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
     pub(super) fn wants(&self) -> PollFlags {
         let mut wanted = PollFlags::empty();
         if !self.is_done && !self.is_leaving && self.open < MOST_OPEN {

@@ -245,9 +245,14 @@ impl Desk {
             Ok(Vec::new())
         })();
         let is_new = guest.is_introduced() && !was_introduced;
+        // Who has closed both ways hears no answer; `poll` would report it again and again.
+        let has_closed = ready.contains(PollFlags::HUP) && guest.is_done();
         match attended {
             Ok(requests) => self.hand_over(id, requests, is_new),
-            Err(Gone) => self.forget(id),
+            Err(Gone) => return self.forget(id),
+        }
+        if has_closed {
+            self.forget(id);
         }
     }
 
