@@ -195,6 +195,7 @@ pub(crate) enum Command {
     Demo(Demo),
     Completions(Completions),
     Man(ManPages),
+    Schema(SchemaArgs),
     /// Run a session in its pane (called by tmux)
     #[command(hide = true)]
     Run(Run),

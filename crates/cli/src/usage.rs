@@ -36,6 +36,8 @@ pub(crate) enum UsageError {
     NotAFolderName { path: PathBuf },
     #[error("unknown state {given:?}; known states: {known}")]
     UnknownState { given: String, known: String },
+    #[error("unknown schema {given:?}; `dogwatch schema` lists all{}", meant.as_ref().map_or_else(String::new, |name| format!(" (did you mean {name:?}?)")))]
+    UnknownSchema { given: String, meant: Option<String> },
     #[error("unknown event kind {given:?}; known kinds: {known}")]
     UnknownEventKind { given: String, known: String },
     #[error(

@@ -102,7 +102,7 @@ fn described<A: JsonSchema + 'static, R: JsonSchema + 'static>(
     tool
 }
 
-/// Without the descriptions: `docs/schemas` has them, and some clients hand all of it to the model.
+/// Without the descriptions: `dogwatch schema` has them, and some clients hand all of it to the model.
 fn short(schema: Value) -> Value {
     match schema {
         Value::Object(fields) => {

@@ -1,6 +1,6 @@
 //! Events, in the one form that the journal, `dogwatch events` and MQTT share.
 //!
-//! The form is an interface, described by `docs/schemas/event.json`: fields may be added, none changes its meaning.
+//! The form is an interface, described by `dogwatch schema event`: fields may be added, none changes its meaning.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

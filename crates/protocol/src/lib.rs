@@ -1,7 +1,7 @@
 //! The interface of dogwatch: every JSON document that it prints or reads, as a type.
 //!
 //! Front ends fill these in and print them; none builds JSON by hand. The meaning of each field is defined here: the comments become
-//! the descriptions in `docs/schemas`, which the test `schemas` writes. `docs/protocol.md` explains the same to people.
+//! the descriptions in `schemas.json`, which the test `schemas` writes and `dogwatch schema` prints. `docs/protocol.md` explains the same to people.
 //!
 //! Fields may be added. None is removed, or changes its meaning or place: scripts read them.
 //!
@@ -55,6 +55,7 @@ pub mod registry;
 pub mod report;
 pub mod rules;
 pub mod run;
+pub mod schemas;
 pub mod screen;
 pub mod search;
 pub mod session;

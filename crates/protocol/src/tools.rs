@@ -6,6 +6,13 @@ use serde::Serialize;
 
 use crate::bug_report::ScreenAlone;
 
+/// The names of all schemas.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SchemaNames {
+    pub schemas: Vec<String>,
+}
+
 /// What `doctor` found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

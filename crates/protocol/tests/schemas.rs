@@ -1,4 +1,4 @@
-//! `docs/schemas` is what the types say. `UPDATE_SCHEMAS=1` writes them.
+//! `schemas.json` is what the types say. `UPDATE_SCHEMAS=1` writes it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -107,6 +107,7 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("story-told", printed::<run::ToldRun>()),
         ("story-validate", printed::<run::Validation>()),
         ("doctor", printed::<tools::Diagnosis>()),
+        ("schema", printed::<tools::SchemaNames>()),
         ("notify-log", printed::<notice::NotifyLog>()),
         ("notify-test", printed::<notice::NotifyTest>()),
         ("agents", printed::<tools::Agents>()),
@@ -194,26 +195,29 @@ fn all() -> BTreeMap<&'static str, Schema> {
     commands().into_iter().chain(events()).collect()
 }
 
+/// One schema a line, so that a change of one is a change of its line.
+fn bundle() -> String {
+    let line = |(name, schema): (&str, Schema)| {
+        format!(
+            "{}:{}",
+            serde_json::to_string(name).unwrap(),
+            serde_json::to_string(&schema).unwrap()
+        )
+    };
+    let lines: Vec<String> = all().into_iter().map(line).collect();
+    format!("{{\n{}\n}}\n", lines.join(",\n"))
+}
+
 #[test]
 fn schemas_are_those_of_the_types() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
-    let update = std::env::var_os("UPDATE_SCHEMAS").is_some();
-    let all = all();
-    for (name, schema) in &all {
-        let path = folder.join(format!("{name}.json"));
-        let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());
-        if update {
-            fs::write(&path, &text).unwrap();
-        }
-        let there = fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            there == text,
-            "{name}.json is not what the types say; UPDATE_SCHEMAS=1 cargo test writes it"
-        );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas.json");
+    let text = bundle();
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+        fs::write(&path, &text).unwrap();
     }
-    let there = fs::read_dir(&folder).expect("the folder of the schemas");
-    let there = there.flatten().filter_map(|file| file.file_name().into_string().ok());
-    for file in there.filter(|file| file.ends_with(".json")) {
-        assert!(all.contains_key(file.trim_end_matches(".json")), "{file} describes no type");
+    let there = fs::read_to_string(&path).unwrap_or_default();
+    for (there, new) in there.lines().zip(text.lines()) {
+        assert_eq!(there, new, "UPDATE_SCHEMAS=1 cargo test -p dogwatch-protocol writes it");
     }
+    assert!(there == text, "UPDATE_SCHEMAS=1 cargo test -p dogwatch-protocol writes it");
 }

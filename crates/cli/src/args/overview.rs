@@ -38,6 +38,7 @@ const TOPICS: [(&str, &[&str]); 12] = [
             "demo",
             "completions",
             "man",
+            "schema",
             "help",
         ],
     ),

@@ -166,6 +166,22 @@ pub(crate) struct ManPages {
     pub(crate) dir: PathBuf,
 }
 
+/// Print the JSON Schema of a command's output, or list all
+///
+/// Schemas are named after the command; events, files and requests have names of their own.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch schema
+  dogwatch schema status
+  dogwatch schema event-state > event-state.json")]
+pub(crate) struct SchemaArgs {
+    /// Name of the schema; without it, all names are listed
+    pub(crate) name: Option<String>,
+    #[arg(from_global)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
     pub(crate) session: SessionId,

@@ -48,6 +48,7 @@ mod report;
 mod resume;
 mod rules;
 mod run;
+mod schema;
 mod search;
 mod send;
 mod spawn;
@@ -100,6 +101,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Demo(_) => return demo::demo(),
         Command::Completions(args) => return completions::completions(&args),
         Command::Man(args) => return man::man(&args),
+        Command::Schema(args) => return schema::schema(&args),
         Command::Judge(screen) => return debug::screen(&screen),
         Command::Debug(Debug { command: DebugCommand::Screen(screen) }) => {
             return debug::screen(&screen);
@@ -185,6 +187,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         | Command::Demo(_)
         | Command::Completions(_)
         | Command::Man(_)
+        | Command::Schema(_)
         | Command::Judge(_)
         | Command::Debug(_)
         | Command::Doctor(_) => {

@@ -91,3 +91,16 @@ fn a_relative_program_is_found_from_where_the_caller_stands() {
     let _ = env.run(&mut command).success();
     env.wait_screen("x", "it is me");
 }
+
+#[test]
+fn schemas_are_printed_by_name() {
+    let env = TestEnv::new();
+    let names = env.dogwatch(&["schema"]).success().text();
+    assert!(names.lines().count() > 100 && names.lines().any(|name| name == "status"), "{names}");
+    let listed = env.dogwatch(&["schema", "--json"]).success().json();
+    assert_eq!(listed["schemas"].as_array().unwrap().len(), names.lines().count());
+    let schema = env.dogwatch(&["schema", "doctor"]).success().json();
+    assert!(schema["properties"]["checks"].is_object(), "{schema}");
+    let unknown = env.dogwatch(&["schema", "docter"]).code(2).stderr;
+    assert!(unknown.contains("did you mean \"doctor\"?"), "{unknown}");
+}

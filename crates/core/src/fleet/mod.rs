@@ -1,6 +1,6 @@
 //! What hosts exchange over MQTT: topics and payloads.
 //!
-//! Every payload has a JSON Schema in `docs/schemas`; `docs/mqtt.md` describes them for other tools.
+//! Every payload has a JSON Schema (`dogwatch schema NAME`); `docs/mqtt.md` describes them for other tools.
 
 mod order;
 mod pace;
