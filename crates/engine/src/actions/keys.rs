@@ -98,6 +98,8 @@ pub(crate) fn refuse(store: &mut Store, posted: &PostedKeys, because: &Error) ->
 fn pressed(context: &Context, posted: &PostedKeys) -> Result<KeyOutcome, Error> {
     match &posted.request {
         Some(KeyRequest::Answer { choice, dialog }) => {
+            #[cfg(debug_assertions)]
+            crate::actions::send::deliver::die_of(choice);
             answer::press(context, posted, choice, dialog.as_deref()).map(KeyOutcome::Answered)
         }
         Some(KeyRequest::Interrupt) => {
