@@ -182,6 +182,42 @@ fn keys_that_supervisors_die_of_are_set_aside() {
     }
 }
 
+/// A message waits in front of a dialog: it keeps nobody from answering that, and is delivered after it.
+#[test]
+fn a_message_that_waits_at_a_dialog_keeps_nobody_from_answering() {
+    let env = TestEnv::new();
+    env.write("dialog.txt", DIALOG.trim_end());
+    env.write(
+        "prompt.txt",
+        "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work",
+    );
+    let scenario = format!(
+        "record = 'received'\n[[step]]\nraw = true\n[[step]]\nbracketed_paste = true\n\
+         [[step]]\nscreen = {{ file = 'dialog.txt' }}\n[[step]]\n[step.input]\nwant = 'key'\n\
+         [[step]]\nscreen = {{ file = 'prompt.txt', cursor = [2, 4] }}\n\
+         [[step]]\n[step.input]\nwant = 'line'\n\
+         [[step]]\nhook = {{ event = 'UserPromptSubmit', payload = {{ prompt = '{{input}}' }}, command = ['{0}', 'hook', 'codex'] }}\n\
+         [[step]]\nhook = {{ event = 'Stop', command = ['{0}', 'hook', 'codex'] }}\n[[step]]\nstall = 'forever'\n",
+        dogwatch()
+    );
+    let file = env.write("agent.toml", scenario);
+    env.add_profile("codex", "", &format!("exec '{}' lab actor '{}'", dogwatch(), file.display()));
+    env.spawn(&["codex", "--name", "a"]);
+    eventually("it asks", || {
+        env.dogwatch(&["why", "a", "--json"]).success().json()["state"] == "waiting"
+    });
+    let args = ["send", "a", "after the dialog", "--timeout", "60s", "--json"];
+    std::thread::scope(|scope| {
+        let sent = scope.spawn(|| env.dogwatch(&args).success().json());
+        eventually("the message waits for the dialog", || {
+            env.dogwatch(&["messages", "a"]).success().text().contains("dialog")
+        });
+        let answered = env.dogwatch(&["answer", "a", "1", "--json"]).success().json();
+        assert_eq!(answered["outcome"], "answered", "{answered:#}");
+        assert_eq!(sent.join().unwrap()["outcome"], "delivered");
+    });
+}
+
 /// However often one is killed while it types a message, and whatever it had begun: the message is typed once, and nothing is set aside.
 #[test]
 fn those_that_are_killed_give_nothing_up() {
