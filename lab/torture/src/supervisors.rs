@@ -265,15 +265,17 @@ fn stop(stage: &Stage, dice: &mut Dice) -> bool {
 }
 
 fn fill(stage: &Stage, dice: &mut Dice, disk: &Disk) -> bool {
-    // sleep: the moment and the time of the fault, by the plan.
+    // sleep: the moment of the fault, by the plan.
     std::thread::sleep(Duration::from_millis(dice.between(0, 400)));
     disk.fill();
+    // sleep: the time of the fault, by the plan.
     std::thread::sleep(Duration::from_millis(dice.between(200, 1500)));
     // One in two is killed while there is no room for what the next one writes.
     if dice.percent(50)
         && let Some(pid) = serving(stage)
     {
         process::try_signal(pid, Signal::KILL);
+        // sleep: the time of the fault, by the plan.
         std::thread::sleep(Duration::from_millis(dice.between(0, 500)));
     }
     disk.make_room();
