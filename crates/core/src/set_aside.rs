@@ -1,7 +1,7 @@
 //! What a supervisor had in hand when it died: a request that makes it die is set aside, so that the rest goes on.
 //!
-//! A supervisor that is killed from outside is no reason to give anything up, and which request was to blame is seen only if it happens
-//! again: each one that a step of it survives is cleared.
+//! A supervisor that is killed from outside is no reason to give anything up, however often: only those that ended themselves count (a
+//! panic, an abort). Which request was to blame is seen only if it happens again: each one that a step of it survives is cleared.
 
 use std::fmt;
 
@@ -10,8 +10,6 @@ use serde::{Deserialize, Serialize};
 
 /// How often a request may be in hand when a supervisor crashes.
 const CRASHES: u32 = 2;
-/// The same for deaths of which nothing is known. Whoever kills supervisors again and again hits a step at times; never this often in a row.
-const DEATHS: u32 = 10;
 /// How many are remembered.
 const MOST: usize = 100;
 
@@ -36,7 +34,6 @@ pub struct Request {
 struct Suspect {
     request: Request,
     crashes: u32,
-    deaths: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,18 +72,18 @@ impl Work {
         *self = Self::default();
     }
 
-    /// The supervisor that had this in hand has died, by its own fault as far as that is known. Returns what is set aside from now on.
+    /// The supervisor that had this in hand has died, by its own fault or not. Returns what is set aside from now on.
     pub fn after_death(&mut self, crashed: bool, now: Timestamp) -> Vec<Request> {
         let mut new = Vec::new();
-        for request in std::mem::take(&mut self.in_hand) {
+        let in_hand = std::mem::take(&mut self.in_hand);
+        for request in in_hand.into_iter().filter(|_| crashed) {
             let known = self.suspects.iter().position(|one| one.request == request);
             let mut one = match known {
                 Some(at) => self.suspects.swap_remove(at),
-                None => Suspect { request, crashes: 0, deaths: 0 },
+                None => Suspect { request, crashes: 0 },
             };
-            one.deaths += 1;
-            one.crashes += u32::from(crashed);
-            if one.crashes < CRASHES && one.deaths < DEATHS {
+            one.crashes += 1;
+            if one.crashes < CRASHES {
                 self.suspects.push(one);
                 continue;
             }
@@ -100,6 +97,12 @@ impl Work {
         let too_many = self.suspects.len().saturating_sub(MOST);
         self.suspects.drain(..too_many);
         new
+    }
+
+    /// The same without what is in hand and was: it is short.
+    #[must_use]
+    pub fn only_aside(&self) -> Self {
+        Self { aside: self.aside.clone(), ..Self::default() }
     }
 
     pub fn is_aside(&self, request: &Request) -> bool {
@@ -138,7 +141,9 @@ mod tests {
 
     /// A supervisor takes these in hand and dies.
     fn die(work: &mut Work, requests: &[Request], crashed: bool) -> Vec<Request> {
-        requests.iter().for_each(|one| work.begin(one.clone()));
+        for one in requests {
+            work.begin(one.clone());
+        }
         work.after_death(crashed, NOW)
     }
 
@@ -147,7 +152,7 @@ mod tests {
         let (mut work, bad) = (Work::default(), message("bad"));
         assert_eq!(die(&mut work, std::slice::from_ref(&bad), true), []);
         assert!(!work.is_aside(&bad));
-        assert_eq!(die(&mut work, std::slice::from_ref(&bad), true), [bad.clone()]);
+        assert_eq!(die(&mut work, std::slice::from_ref(&bad), true), std::slice::from_ref(&bad));
         assert!(work.is_aside(&bad) && !work.is_aside(&message("good")));
         // By whatever it may die later, this one is named once.
         assert_eq!(die(&mut work, std::slice::from_ref(&bad), true), []);
@@ -167,14 +172,14 @@ mod tests {
     #[test]
     fn supervisors_that_are_killed_give_nothing_up() {
         let (mut work, one) = (Work::default(), message("one"));
-        for _ in 1..DEATHS {
+        for _ in 0..1000 {
             assert_eq!(die(&mut work, std::slice::from_ref(&one), false), []);
         }
-        let mut survived = work.clone();
-        survived.begin(one.clone());
-        survived.end(&one);
-        assert_eq!(die(&mut survived, std::slice::from_ref(&one), false), []);
-        assert_eq!(die(&mut work, std::slice::from_ref(&one), false), [one]);
+        assert_eq!(work, Work::default());
+        // Nor do they hide what was found before.
+        assert_eq!(die(&mut work, std::slice::from_ref(&one), true), []);
+        assert_eq!(die(&mut work, std::slice::from_ref(&one), false), []);
+        assert_eq!(die(&mut work, std::slice::from_ref(&one), true), [one]);
     }
 
     #[test]
@@ -195,7 +200,7 @@ mod tests {
             let one = message(&number.to_string());
             die(&mut work, std::slice::from_ref(&one), true);
             die(&mut work, std::slice::from_ref(&one), true);
-            die(&mut work, &[message(&format!("s{number}"))], false);
+            die(&mut work, &[message(&format!("s{number}"))], true);
         }
         assert_eq!((work.aside.len(), work.suspects.len()), (MOST, MOST));
     }

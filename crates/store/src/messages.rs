@@ -168,6 +168,17 @@ impl Store {
         })
     }
 
+    /// Takes [`Store::staging`] back: the text was not put into the box, and whoever should have done so never will.
+    pub fn unstage(&mut self, id: &str) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "UPDATE messages SET phase = ?, staged = NULL, seen = NULL WHERE id = ? AND phase = ? AND outcome IS NULL",
+                params![word(Phase::Before), id, word(Phase::Staged)],
+            )
+            .map(drop)
+        })
+    }
+
     pub fn submitting(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| {
             tx.execute(
@@ -338,7 +349,8 @@ mod tests {
         let next = |store: &Store| store.next_message("s").unwrap().map(|m| m.id);
         assert_eq!(next(&store).as_deref(), Some("m1"));
         assert_eq!(store.next_message("other").unwrap(), None);
-        let seen = Seen { state: "working".into(), is_asserted: false, was_working: true };
+        let seen =
+            Seen { state: "working".into(), is_asserted: false, was_working: true, is_noted: true };
         assert_eq!(store.message("m1").unwrap().unwrap().seen, None);
         store.staging("m1", SignalNo(5), &seen, at).unwrap();
         store.submitting("m1", at).unwrap();

@@ -14,6 +14,10 @@ use crate::{Command, Error, PaneId, Reply, Server};
 const TYPED: &str = "typed";
 const ENDED: &str = "ended";
 
+/// A pane's options: what was typed last that is typed once, and what is not to be typed any more.
+const TYPED_LAST: &str = "@dogwatch_typed";
+const VOID: &str = "@dogwatch_void";
+
 /// What 3.4 and newer say by themselves of a pane whose process has ended but whose terminal is still open.
 const EXITED: &str = "target pane has exited";
 
@@ -25,19 +29,21 @@ pub struct Input {
     writes: Vec<Command>,
     /// Loads and removes the buffer that is pasted.
     buffer: Option<[Command; 2]>,
+    /// What it is called, if it is typed once.
+    once: Option<String>,
 }
 
 impl Input {
     /// Presses keys by their names. In copy mode they would go to tmux, not to the program, so that is left before.
     pub fn keys(pane: PaneId, keys: impl IntoIterator<Item: Into<OsString>>) -> Self {
         let press = Command::unguarded("send-keys").target(pane).args(keys);
-        Self { pane, writes: vec![leave_mode(pane), press], buffer: None }
+        Self { pane, writes: vec![leave_mode(pane), press], buffer: None, once: None }
     }
 
     /// Types a text key by key. Copy mode is left before.
     pub fn text(pane: PaneId, text: impl Into<OsString>) -> Self {
         let press = Command::unguarded("send-keys").flag('l').target(pane).arg(text);
-        Self { pane, writes: vec![leave_mode(pane), press], buffer: None }
+        Self { pane, writes: vec![leave_mode(pane), press], buffer: None, once: None }
     }
 
     /// Pastes a text in brackets, so that nothing in it counts as a key, through a buffer of its own.
@@ -48,7 +54,7 @@ impl Input {
         // -p brackets, -r keeps line ends as they are.
         let paste = Command::unguarded("paste-buffer").flag('p').flag('r').option('b', buffer);
         let delete = Command::new("delete-buffer").option('b', buffer);
-        Self { pane, writes: vec![paste.target(pane)], buffer: Some([load, delete]) }
+        Self { pane, writes: vec![paste.target(pane)], buffer: Some([load, delete]), once: None }
     }
 
     /// Makes tmux forget that the program of a pane without a process asked for focus reports, before a client is put in front of
@@ -66,6 +72,12 @@ impl Input {
         self
     }
 
+    /// Remembered by the pane under this name, which has letters, digits and dashes: [`Server::was_typed`] tells.
+    pub fn once(mut self, name: &str) -> Self {
+        self.once = Some(name.to_owned());
+        self
+    }
+
     pub fn pane(&self) -> PaneId {
         self.pane
     }
@@ -73,9 +85,17 @@ impl Input {
     /// The command that looks and then types, for either transport. [`Input::outcome`] reads its reply.
     pub fn guarded(&self) -> Command {
         // tmux takes no error of finding the pane here: of one that is gone, both values are empty or another pane's.
-        let has_process = format!("#{{==:#{{pane_id}} #{{pane_dead}},{} 0}}", self.pane);
+        let has_process = match &self.once {
+            None => format!("#{{==:#{{pane_id}} #{{pane_dead}},{} 0}}", self.pane),
+            Some(name) => format!(
+                "#{{==:#{{pane_id}} #{{pane_dead}} #{{==:#{{{VOID}}},{name}}},{} 0 0}}",
+                self.pane
+            ),
+        };
         let say = |word: &str| Command::new("display-message").flag('p').arg(word);
-        let types: Vec<Command> = self.writes.iter().cloned().chain([say(TYPED)]).collect();
+        let note = self.once.as_ref().map(|name| set(self.pane, TYPED_LAST, name));
+        let types = self.writes.iter().cloned().chain(note).chain([say(TYPED)]);
+        let types: Vec<Command> = types.collect();
         Command::new("if-shell")
             .flag('F')
             .target(self.pane)
@@ -118,6 +138,14 @@ impl Server {
         input.outcome(self.run(&chain).map(|mut replies| replies.swap_remove(at)))
     }
 
+    /// Whether this was typed, by whoever should have. If not it never will be, though its command may still be on its way: tmux executes
+    /// one call after the other, and finds it void then.
+    pub fn was_typed(&self, pane: PaneId, name: &str) -> Result<bool, Error> {
+        let last = Command::about_pane(pane, format!("#{{{TYPED_LAST}}}"));
+        let mut replies = self.run(&[set(pane, VOID, name), last])?;
+        Ok(replies.pop().is_some_and(|reply| reply.first_line() == name))
+    }
+
     /// Types into many panes, by one tmux process if nothing is pasted, with one outcome for each.
     pub fn type_all(&self, inputs: &[Input]) -> Vec<Result<(), Error>> {
         let one_at_a_time = || inputs.iter().map(|input| self.type_into(input)).collect();
@@ -151,6 +179,10 @@ pub(crate) fn is_outcome(reply: &Reply) -> bool {
 /// On a line of its own: a person's hooks on these commands may print, too.
 fn says(reply: &Reply, word: &str) -> bool {
     reply.lines().any(|line| line == word.as_bytes())
+}
+
+fn set(pane: PaneId, option: &str, value: &str) -> Command {
+    Command::new("set-option").flag('p').target(pane).args([option, value])
 }
 
 /// Of a pane that is in no mode, `-q` leaves none.

@@ -14,6 +14,7 @@ use crate::plan::{Fault, Round};
 use crate::service::Daemon;
 use crate::stage::Stage;
 use crate::story::Stories;
+use crate::supervisors;
 
 /// Rounds between two checkpoints, at which everything is ended and counted.
 const STRETCH: u32 = 12;
@@ -204,7 +205,10 @@ impl<'a> Campaign<'a> {
         }
         let mut known: Vec<i32> = self.targets.daemons.iter().filter_map(Daemon::pid).collect();
         known.extend(self.targets.broker.as_ref().map(Broker::pids).unwrap_or_default());
-        checks::leftovers(stage, &known);
+        // It stays for as long as somebody watches.
+        known.extend(supervisors::serving(stage));
+        let projects = self.targets.stories.completed;
+        checks::leftovers(stage, &known, usize::try_from(projects).unwrap_or(0));
         self.restore_mine();
     }
 

@@ -3,9 +3,13 @@
 use std::fmt::Write as _;
 
 use crate::plan::Role;
+use crate::supervisors;
 
 /// The screen of an agent at its prompt, with an empty box; the cursor is in the box.
 const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
+
+/// Codex asks for permission.
+const DIALOG: &str = "• Running rm file-{n}\n\n\n  Would you like to run the following command?\n\n  $ rm file-{n}\n\n\n› 1. Yes, proceed (y)\n  2. Yes, and don't ask again for commands that start with `rm file-{n}` (p)\n  3. No, and tell Codex what to do differently (esc)\n\n  Press enter to confirm or esc to cancel";
 
 /// The file names of a scenario.
 #[derive(Debug, Clone)]
@@ -46,6 +50,10 @@ pub(crate) fn scenario(role: Role, names: &Names<'_>) -> String {
                 format!("[[step]]\ncrash = '{word}'\n"),
             ]);
         }
+        Role::Asker => {
+            let _ = write!(text, "record = '{witness}.received'\n{}", asker(names));
+            return text;
+        }
         Role::Stays => text.extend([note("began"), "[[step]]\nstall = 'forever'\n".to_owned()]),
         Role::Stubborn => {
             text.extend([
@@ -84,6 +92,36 @@ fn agent(names: &Names<'_>) -> String {
     text.push_str(&hook("UserPromptSubmit", "payload = { prompt = '{input}' }, "));
     text.push_str(&hook("Stop", ""));
     text.push_str("[[step]]\ngoto = 'ready'\n");
+    text
+}
+
+/// Dialog after dialog, each another one, and each waits for one key.
+fn asker(names: &Names<'_>) -> String {
+    let Names { witness, dogwatch, prompt } = names;
+    let hook = |event: &str, payload: &str| {
+        format!(
+            "[[step]]\nhook = {{ event = '{event}', {payload}command = ['{dogwatch}', 'hook', 'codex'] }}\n"
+        )
+    };
+    let shows = format!("[[step]]\nscreen = {{ file = '{prompt}', cursor = [2, 4] }}\n");
+    let mut text = format!(
+        "[[step]]\nappend_line = {{ path = '{witness}', text = 'began' }}\n[[step]]\nraw = true\n{shows}"
+    );
+    for number in 0..supervisors::DIALOGS {
+        let payload = format!(
+            "payload = {{ tool_name = 'Bash', tool_input = {{ command = 'rm file-{number}' }} }}, "
+        );
+        text.push_str(&hook("PermissionRequest", &payload));
+        let dialog = DIALOG.replace("{n}", &number.to_string());
+        let _ = write!(
+            text,
+            "[[step]]\nprint = \"\\e[2J\\e[H{}\"\n[[step]]\n[step.input]\nwant = 'key'\n\
+             [[step]]\nappend_line = {{ path = '{witness}', text = 'key of {number}' }}\n{shows}",
+            dialog.replace('\n', "\\r\\n")
+        );
+        text.push_str(&hook("PostToolUse", "payload = { tool_name = 'Bash' }, "));
+    }
+    text.push_str("[[step]]\nstall = 'forever'\n");
     text
 }
 

@@ -51,6 +51,7 @@ pub(crate) fn may_fail(fault: Fault) -> bool {
             | Fault::StopServer
             | Fault::StopCommands
             | Fault::DiskFull
+            | Fault::FullSupervisor
             | Fault::DiskReadOnly
             | Fault::DeletedLog
             | Fault::DatabaseLocked
@@ -87,7 +88,7 @@ pub(crate) fn spawn(stage: &Stage, number: usize, role: Role, cut: Option<Durati
     let scene = scene.display().to_string();
     let mut command = world.command(&["spawn", "--json", "--name", &name]);
     match role {
-        Role::Agent => command.arg("codex"),
+        Role::Agent | Role::Asker => command.arg("codex"),
         _ => command.arg("--").arg(&world.actor).arg(&scene),
     };
     environment(&mut command, &name, &scene);

@@ -16,6 +16,7 @@ use crate::plan::{Fault, Round, Service};
 use crate::service::Daemon;
 use crate::stage::Stage;
 use crate::story::Stories;
+use crate::supervisors::{self, Trouble};
 
 /// Targets of faults besides sessions.
 #[derive(Debug)]
@@ -50,8 +51,17 @@ pub(crate) fn inject(stage: &Stage, round: &Round, targets: &mut Targets) {
     let hold = Duration::from_millis(round.fault_for_ms);
     let done = match round.fault {
         Fault::None => true,
-        Fault::KillSupervisors => kill_supervisors(stage, hold),
-        Fault::StopSupervisor => stop(supervisor(stage).into_iter().collect(), hold),
+        Fault::KillSupervisors => supervisors::disturb(stage, round.fault_pick, Trouble::Kills),
+        Fault::StopSupervisor => supervisors::disturb(stage, round.fault_pick, Trouble::Stopped),
+        Fault::ReplaceSupervisor => {
+            supervisors::disturb(stage, round.fault_pick, Trouble::Replaced)
+        }
+        Fault::FullSupervisor => targets.disk.as_ref().is_some_and(|disk| {
+            disturb_spawns(stage);
+            let done = supervisors::disturb(stage, round.fault_pick, Trouble::Full(disk));
+            disturb_spawns(stage);
+            done
+        }),
         Fault::KillRunner => kill_runner(stage, round.fault_pick, targets),
         Fault::KillAgent => kill_agent(stage, round.fault_pick),
         Fault::DyingAgents => dying_agents(stage, round.fault_pick),
@@ -109,30 +119,6 @@ fn pick_runner(stage: &Stage, pick: u64) -> Option<(String, i32)> {
         .pick(pick, |entry| entry.id.as_ref().is_some_and(|id| runner_of(stage, id).is_some()))?;
     let pid = runner_of(stage, ledger.get(&name)?.id.as_ref()?)?;
     Some((name, pid))
-}
-
-/// The process that serves the tmux server of this world.
-fn supervisor(stage: &Stage) -> Option<i32> {
-    let state = stage.world.state().display().to_string();
-    process::pids().into_iter().find(|&pid| {
-        let line = process::command_line(pid);
-        line.ends_with(" supervisor serve") && line.contains(&state)
-    })
-}
-
-/// Kills every supervisor that comes in this time, as soon as it is there.
-fn kill_supervisors(stage: &Stage, hold: Duration) -> bool {
-    let begun = Instant::now();
-    let mut killed = 0;
-    while begun.elapsed() < hold {
-        if supervisor(stage).is_some_and(|pid| process::try_signal(pid, Signal::KILL)) {
-            killed += 1;
-        }
-        // sleep: poll interval.
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    stage.log(format_args!("{killed} supervisors"));
-    killed > 0
 }
 
 fn kill_runner(stage: &Stage, pick: u64, targets: &Targets) -> bool {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::judge::{End, Reported, Truth};
 use crate::plan::Role;
+use crate::supervisors::Answers;
 use crate::world::World;
 
 /// A session, from the start of its `spawn` until its end was found to be reported correctly.
@@ -18,6 +19,8 @@ pub(crate) struct Entry {
     pub(crate) id: Option<String>,
     pub(crate) pid: Option<i32>,
     pub(crate) spawning: bool,
+    /// No other operation or fault is aimed at it.
+    pub(crate) reserved: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -31,6 +34,8 @@ pub(crate) struct Message {
 pub(crate) struct Ledger {
     open: BTreeMap<String, Entry>,
     pub(crate) messages: Vec<Message>,
+    pub(crate) answers: BTreeMap<String, Answers>,
+    to_reserve: Vec<String>,
     pub(crate) spawned: u64,
     pub(crate) judged: u64,
     /// Directories that a killed `spawn` may have left; `gc` removes them after an hour.
@@ -39,8 +44,15 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn begin(&mut self, name: &str, role: Role) {
-        let entry = Entry { role, truth: Truth::default(), id: None, pid: None, spawning: true };
+        let reserved = self.to_reserve.extract_if(.., |one| one == name).count() > 0;
+        let truth = Truth::default();
+        let entry = Entry { role, truth, id: None, pid: None, spawning: true, reserved };
         self.open.insert(name.to_owned(), entry);
+    }
+
+    /// The session of this name, once it begins, is nobody else's.
+    pub(crate) fn reserve(&mut self, name: &str) {
+        self.to_reserve.push(name.to_owned());
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
@@ -74,7 +86,11 @@ impl Ledger {
             .open
             .iter()
             .filter(|(_, entry)| {
-                !entry.spawning && entry.truth.promised && !entry.truth.forgotten && filter(entry)
+                !entry.spawning
+                    && !entry.reserved
+                    && entry.truth.promised
+                    && !entry.truth.forgotten
+                    && filter(entry)
             })
             .map(|(name, _)| name)
             .collect();

@@ -16,6 +16,7 @@ mod run;
 mod service;
 mod stage;
 mod story;
+mod supervisors;
 mod world;
 
 use std::fs;

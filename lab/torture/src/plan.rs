@@ -17,6 +17,8 @@ pub(crate) enum Role {
     LeavesDaemon { after_ms: u32 },
     /// Prints bytes that no terminal program should print, and exits with a code.
     Noisy { code: u8 },
+    /// Shows one dialog after the other, and waits for a key at each.
+    Asker,
     /// Shows an input box, takes messages, and reports each by a hook.
     Agent,
 }
@@ -93,9 +95,13 @@ pub(crate) struct Act {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Fault {
     None,
-    /// Several of them, one after the other.
+    /// Many of them, one after the other, while much is open.
     KillSupervisors,
     StopSupervisor,
+    /// The disk has no byte left while it has much to do.
+    FullSupervisor,
+    /// An upgrade: another file under its program's name.
+    ReplaceSupervisor,
     KillRunner,
     KillAgent,
     /// Messages are typed into agents that are killed meanwhile.
@@ -146,6 +152,8 @@ impl Fault {
             Self::None => "none".to_owned(),
             Self::KillSupervisors => "kill -9 supervisors".to_owned(),
             Self::StopSupervisor => "stop supervisor".to_owned(),
+            Self::FullSupervisor => "disk full under the supervisor".to_owned(),
+            Self::ReplaceSupervisor => "replace the supervisor's program".to_owned(),
             Self::KillRunner => "kill -9 runner".to_owned(),
             Self::KillAgent => "kill -9 agent".to_owned(),
             Self::DyingAgents => "dying".to_owned(),
@@ -170,9 +178,20 @@ impl Fault {
         }
     }
 
+    /// Aimed at the supervisor, beside agents that must get every message.
+    fn is_of_supervisor(self) -> bool {
+        matches!(
+            self,
+            Self::KillSupervisors
+                | Self::StopSupervisor
+                | Self::FullSupervisor
+                | Self::ReplaceSupervisor
+        )
+    }
+
     /// Needs a private disk, which only root can mount.
     pub(crate) fn needs_disk(self) -> bool {
-        matches!(self, Self::DiskFull | Self::DiskReadOnly)
+        matches!(self, Self::DiskFull | Self::DiskReadOnly | Self::FullSupervisor)
     }
 }
 
@@ -180,6 +199,8 @@ const FAULTS: &[(u64, Fault)] = &[
     (6, Fault::None),
     (14, Fault::KillSupervisors),
     (4, Fault::StopSupervisor),
+    (4, Fault::FullSupervisor),
+    (4, Fault::ReplaceSupervisor),
     (8, Fault::KillRunner),
     (8, Fault::KillAgent),
     (6, Fault::DyingAgents),
@@ -209,6 +230,9 @@ const FAULTS: &[(u64, Fault)] = &[
     (5, Fault::HostileFiles),
 ];
 
+/// One round of so many kills supervisors, whatever is drawn: they are what everything else relies on.
+const OF_SUPERVISORS: u32 = 6;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Round {
     pub(crate) fault: Fault,
@@ -222,9 +246,10 @@ pub(crate) struct Round {
 impl Round {
     pub(crate) fn draw(seed: u64, number: u32) -> Self {
         let mut dice = Dice::of_round(seed, number);
-        let fault = dice.weighted(FAULTS);
+        let drawn = dice.weighted(FAULTS);
+        let fault = if number % OF_SUPERVISORS == 2 { Fault::KillSupervisors } else { drawn };
         let mut acts: Vec<Act> = (0..dice.between(5, 9)).map(|_| draw_act(&mut dice)).collect();
-        if fault == Fault::DyingAgents {
+        if fault == Fault::DyingAgents || fault.is_of_supervisor() {
             // A command that is killed may end an old tmux server (tmux/tmux#4980); here nothing else may.
             for act in &mut acts {
                 act.cut_us = None;

@@ -1,9 +1,10 @@
 //! The table at the end.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::campaign::Campaign;
-use crate::stage::Stage;
+use crate::stage::{Stage, Tally};
 
 pub(crate) fn text(stage: &Stage, campaign: &Campaign<'_>, seed: u64) -> String {
     let mut out = String::new();
@@ -58,6 +59,7 @@ pub(crate) fn text(stage: &Stage, campaign: &Campaign<'_>, seed: u64) -> String 
             heard.again
         );
     }
+    times(&mut out, &tally);
     let _ = writeln!(
         out,
         "\n| process | restarts | over so many spawns | memory KiB | open files |\n| --- | ---: | ---: | ---: | ---: |"
@@ -86,4 +88,25 @@ pub(crate) fn text(stage: &Stage, campaign: &Campaign<'_>, seed: u64) -> String 
         }
     }
     out
+}
+
+fn times(out: &mut String, tally: &Tally) {
+    if tally.times.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\n| measured | times | median | p90 | p99 | longest |\n| --- | ---: | ---: | ---: | ---: | ---: |"
+    );
+    for (what, all) in &tally.times {
+        let mut all = all.clone();
+        all.sort_unstable();
+        let at = |percent: usize| {
+            let last = all.len().saturating_sub(1);
+            let took = all.get(last * percent / 100).copied().unwrap_or(Duration::ZERO);
+            format!("{:.0} ms", took.as_secs_f64() * 1000.0)
+        };
+        let (median, p90, p99, most) = (at(50), at(90), at(99), at(100));
+        let _ = writeln!(out, "| {what} | {} | {median} | {p90} | {p99} | {most} |", all.len());
+    }
 }

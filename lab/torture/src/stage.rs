@@ -28,6 +28,8 @@ pub(crate) struct Tally {
     pub(crate) faults: BTreeMap<String, Count>,
     pub(crate) violations: Vec<String>,
     pub(crate) checks: BTreeMap<&'static str, u64>,
+    /// What took how long.
+    pub(crate) times: BTreeMap<&'static str, Vec<Duration>>,
 }
 
 #[derive(Debug)]
@@ -120,6 +122,11 @@ impl Stage {
 
     pub(crate) fn checked(&self, what: &'static str, times: usize) {
         *self.tally().checks.entry(what).or_default() += u64::try_from(times).unwrap_or(0);
+    }
+
+    /// Notes how long something took, for the report: no time is a violation.
+    pub(crate) fn measured(&self, what: &'static str, took: Duration) {
+        self.tally().times.entry(what).or_default().push(took);
     }
 
     /// Runs a command and logs it. Misbehaviour that no fault excuses is a violation.

@@ -28,16 +28,19 @@ impl World {
         let beside = |name: &str| me.with_file_name(name);
         // Short, because the path of a unix socket is limited to about 100 bytes.
         let root = tempfile::Builder::new().prefix("dwt").tempdir()?.keep().canonicalize()?;
-        let world = Self { root, dogwatch: beside("dogwatch"), actor: beside("actor") };
-        for program in [&world.dogwatch, &world.actor] {
+        let program = root.join("bin").join("dogwatch");
+        let world = Self { root, dogwatch: program, actor: beside("actor") };
+        for program in [&beside("dogwatch"), &world.actor] {
             if !program.exists() {
                 let text = format!("{} is missing; build it first", program.display());
                 return Err(io::Error::new(io::ErrorKind::NotFound, text));
             }
         }
-        for name in ["home", "work", "tmp", "witness", "scenes", "logs", "stories"] {
+        for name in ["bin", "home", "work", "tmp", "witness", "scenes", "logs", "stories"] {
             fs::create_dir(world.path(name))?;
         }
+        // Its own, so that it can be replaced.
+        fs::copy(beside("dogwatch"), &world.dogwatch)?;
         fs::create_dir(world.path("work").join(".git"))?;
         fs::write(world.path("scenes").join("prompt.txt"), crate::cast::prompt_screen())?;
         world.add_profile()?;

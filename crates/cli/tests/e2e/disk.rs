@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use dogwatch_testkit::{TestEnv, eventually, is_root, skip};
 
@@ -138,6 +138,12 @@ fn a_crash_on_a_full_disk_sends_a_notification() {
     let rule = format!("[[notify]]\nkind = 'command'\n{command}\non = ['crashed']\n");
     fs::write(folder.join("config.toml"), rule).unwrap();
     env.spawn_script("x", "read line; exit 3");
+    // Each of them sees the end.
+    let watchers = [&["watch"][..], &["monitor"], &["watch", "--json"]];
+    let mut watchers = watchers.map(|args| {
+        let mut watcher = env.command(args);
+        watcher.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    });
     disk.fill();
     env.tmux(&["send-keys", "-t", "=x:", "Enter"]);
     eventually("a notification arrives", || {
@@ -148,6 +154,12 @@ fn a_crash_on_a_full_disk_sends_a_notification() {
     let sent = log["deliveries"].as_array().unwrap();
     // If there was room to write it down, but none to record that it was sent, it is sent again after its lease.
     assert!(sent.iter().all(|one| one["state"] != "failed"), "{log:#}");
+    let told = fs::read_to_string(&told).unwrap();
+    assert_eq!(told.matches("x: crashed, exit code 3\",\"text").count(), 1, "{told}");
+    for watcher in &mut watchers {
+        watcher.kill().unwrap();
+        watcher.wait().unwrap();
+    }
 }
 
 /// A session can be ended, but not with exit code 0: nothing keeps that it was ended on purpose.

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
+use crate::send::agent_named;
 use dogwatch_testkit::{TestEnv, eventually};
 
 /// The tmux client that makes the session is killed after the server has made it: nobody knows what was done.
@@ -62,4 +64,37 @@ fn commands_work_after_the_databases_log_was_deleted() {
     assert_eq!(env.seen("y")["state"], "running");
     // Its record may have gone with the log; the agent was not touched.
     env.tmux(&["kill-server"]);
+}
+
+/// The supervisor is killed after it has written down that it types a message, and before tmux has the text. The next one types it; the
+/// command of the first, which is still on its way, types nothing any more.
+#[test]
+fn a_message_that_was_to_be_typed_is_typed_once() {
+    let tools = tempfile::tempdir().unwrap();
+    let (path, at) = (std::env::var("PATH").unwrap_or_default(), tools.path().display());
+    let script = format!(
+        "#!/bin/sh\nPATH='{path}'\ncase \" $* \" in *' load-buffer '*)\n\
+         if mkdir '{at}/once' 2>/dev/null; then\ncat > '{at}/text'; kill -9 $PPID\n\
+         until [ -e '{at}/go' ]; do sleep 0.02; done\n\
+         tmux \"$@\" < '{at}/text' > '{at}/said' 2>&1; : > '{at}/late'; exit 0\nfi;; esac\n\
+         exec tmux \"$@\"\n"
+    );
+    let program = tools.path().join("tmux");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let env = TestEnv::with_variable("PATH", format!("{at}:{path}").leak());
+    agent_named(&env, "a");
+    let args = ["send", "a", "the only one", "--timeout", "60s", "--json"];
+    let sent = env.dogwatch(&args).success().json();
+    assert_eq!(sent["outcome"], "delivered", "{sent:#}");
+    assert!(tools.path().join("text").exists(), "the first try was cut off");
+    fs::write(tools.path().join("go"), "").unwrap();
+    eventually("the first command has reached tmux", || tools.path().join("late").exists());
+    let said = fs::read_to_string(tools.path().join("said")).unwrap();
+    assert!(said.contains("ended") && !said.contains("typed"), "{said}");
+    let args = ["send", "a", "the next one", "--timeout", "60s", "--json"];
+    assert_eq!(env.dogwatch(&args).success().json()["outcome"], "delivered");
+    let received = fs::read(env.work().join("received")).unwrap();
+    let received = String::from_utf8_lossy(&received);
+    assert_eq!(received.matches("the only one").count(), 1, "{received:?}");
 }

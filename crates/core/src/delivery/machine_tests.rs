@@ -310,7 +310,7 @@ fn an_agent_that_has_not_read_its_terminal_is_waited_for() {
 }
 
 fn seen(was_working: bool) -> Seen {
-    Seen { state: "idle".into(), is_asserted: true, was_working }
+    Seen { state: "idle".into(), is_asserted: true, was_working, is_noted: true }
 }
 
 /// An agent that works proves nothing if it worked before, whoever saw that.

@@ -53,6 +53,9 @@ pub struct Seen {
     pub is_asserted: bool,
     /// A weak proof of a message to an agent at work is none: it works anyway.
     pub was_working: bool,
+    /// The pane remembers what was typed, so that it can be told whether it was.
+    #[serde(default)]
+    pub is_noted: bool,
 }
 
 /// What kind of text is delivered: that decides what proves it.

@@ -98,6 +98,8 @@ pub(crate) fn refuse(store: &mut Store, posted: &PostedKeys, because: &Error) ->
 fn pressed(context: &Context, posted: &PostedKeys) -> Result<KeyOutcome, Error> {
     match &posted.request {
         Some(KeyRequest::Answer { choice, dialog, by_agent }) => {
+            #[cfg(debug_assertions)]
+            crate::actions::send::deliver::die_of(choice);
             let dialog = dialog.as_deref();
             answer::press(context, posted, choice, dialog, *by_agent).map(KeyOutcome::Answered)
         }

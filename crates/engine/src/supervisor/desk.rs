@@ -99,6 +99,11 @@ impl Desk {
         self.in_hand.values().any(InHand::is_under_way) || self.errands.has_any()
     }
 
+    /// Whether keys are being pressed, or another agent is being started.
+    pub(super) fn has_errands(&self) -> bool {
+        self.errands.has_any()
+    }
+
     pub(super) fn has_open(&self) -> bool {
         self.has_open || !self.in_hand.is_empty() || self.errands.has_any()
     }

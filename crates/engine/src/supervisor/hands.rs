@@ -13,11 +13,16 @@ use dogwatch_base::log::{Logged as _, LoggedIo as _, decided};
 use dogwatch_core::set_aside::{Request, Work};
 use dogwatch_store::read_limited;
 use jiff::Timestamp;
+use signal_hook::consts::SIGABRT;
+use signal_hook::low_level::pipe;
 
 use crate::{Context, Error};
 
 /// More than a hundred requests of each sort have.
 const MOST_BYTES: u64 = 256 * 1024;
+
+/// Enough for all but the worst days.
+const ROOM: usize = 16 * 1024;
 
 /// A write takes microseconds.
 const TRIES: usize = 100;
@@ -31,7 +36,10 @@ pub(super) struct Hands {
 struct Held {
     /// `None` if there is no room for one: what supervisors die of is not known then.
     file: Option<File>,
+    /// How much of the file is text; blanks follow.
     length: usize,
+    /// How much room it has: nothing is written beyond that on a full disk.
+    room: usize,
     work: Work,
 }
 
@@ -47,20 +55,15 @@ impl Hands {
     pub(super) fn take_over(context: &Context) -> Result<Self, Error> {
         let path = context.state.supervisor_work(&context.socket)?;
         let (crash, now) = (crash_note(&path), Timestamp::now());
-        let crashed = crash.exists();
+        let crashed = has_crashed(&crash);
         let mut work = read(&path).logged("read what was in hand").unwrap_or_default();
         let new = work.after_death(crashed, now);
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).mode(0o600);
         let file = options.open(&path).logged("open a file");
-        let about = file.as_ref().and_then(|file| file.metadata().logged("look at a file"));
-        let length = about.and_then(|about| usize::try_from(about.len()).ok()).unwrap_or(0);
-        let mut held = Held { file, length, work };
+        let mut held = Held::new(file, &path, work);
         held.write();
-        if crashed {
-            std::fs::remove_file(&crash).logged_unless_missing("remove a file");
-        }
-        note_crashes(crash);
+        note_crashes(&crash).logged("prepare to note a crash");
         for request in &new {
             decided(format_args!("set aside: {request}"));
         }
@@ -93,9 +96,9 @@ impl Hands {
 
 impl Drop for OnIt {
     fn drop(&mut self) {
-        // A step that panics is not survived.
+        // A step that panics is not survived, on whatever thread: in a release, the panic itself is the end of the process.
         if thread::panicking() {
-            return;
+            std::process::abort();
         }
         let mut held = self.hands.lock();
         held.work.end(&self.request);
@@ -104,15 +107,39 @@ impl Drop for OnIt {
 }
 
 impl Held {
+    fn new(file: Option<File>, path: &Path, work: Work) -> Self {
+        let bytes = File::open(path).and_then(|file| read_limited(file, MOST_BYTES));
+        let bytes = bytes.logged("read what was in hand").unwrap_or_default();
+        let length =
+            bytes.iter().rposition(|one| !one.is_ascii_whitespace()).map_or(0, |at| at + 1);
+        let mut held = Self { file, length, room: bytes.len(), work };
+        held.make_room(ROOM).logged("make room for what is in hand");
+        held
+    }
+
+    fn make_room(&mut self, wanted: usize) -> io::Result<()> {
+        let Some(file) = self.file.as_ref().filter(|_| self.room < wanted) else { return Ok(()) };
+        let at = u64::try_from(self.room).unwrap_or(0);
+        file.write_all_at(&vec![b' '; wanted - self.room], at)?;
+        self.room = wanted;
+        Ok(())
+    }
+
     fn write(&mut self) {
-        let Some(file) = &self.file else { return };
         let Some(mut text) = serde_json::to_vec(&self.work).logged("write JSON") else { return };
+        // A text that is cut off would lose what is set aside, so it is written only where there is room for all of it.
+        if self.make_room(text.len()).logged("make room for what is in hand").is_none() {
+            let short = serde_json::to_vec(&self.work.only_aside()).logged("write JSON");
+            let Some(short) = short.filter(|short| short.len() <= self.room) else { return };
+            text = short;
+        }
         let length = text.len();
         // Blanks over the rest of what was there: to shorten the file would be a second call.
         if length < self.length {
             text.resize(self.length, b' ');
         }
-        self.length = text.len();
+        self.length = length;
+        let Some(file) = &self.file else { return };
         file.write_all_at(&text, 0).logged("write what is in hand");
     }
 }
@@ -144,17 +171,30 @@ fn read(path: &Path) -> io::Result<Work> {
     serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Is there if the last supervisor crashed by its own fault.
+/// Begins with something else than a blank if the last supervisor crashed by its own fault.
 fn crash_note(work: &Path) -> PathBuf {
     work.with_extension("crashed")
 }
 
-fn note_crashes(path: PathBuf) {
+fn has_crashed(note: &Path) -> bool {
+    let text = File::open(note).and_then(|file| read_limited(file, MOST_BYTES));
+    let text = text.logged_unless_missing("read whether a supervisor crashed");
+    text.is_some_and(|text| text.first().is_some_and(|one| *one != b' '))
+}
+
+/// The room for the note is taken now: there may be none when it is needed.
+fn note_crashes(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let note = options.create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    note.write_all_at(b" ", 0)?;
+    // A stack that overflows and memory that runs out end in it too. The handler writes one byte, at the file's beginning.
+    pipe::register(SIGABRT, note.try_clone()?)?;
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        File::create(&path).logged("note a crash");
+        note.write_all_at(b"X", 0).logged("note a crash");
         before(info);
     }));
+    Ok(())
 }
 
 #[cfg(test)]
@@ -168,7 +208,7 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("work");
         let file = File::create(&path).unwrap();
-        let mut held = Held { file: Some(file), length: 0, work: Work::default() };
+        let mut held = Held::new(Some(file), &path, Work::default());
         let one = Request::new(Kind::Message, &"long".repeat(100));
         held.work.begin(one.clone());
         held.write();
@@ -177,5 +217,38 @@ mod tests {
         held.write();
         assert_eq!(read(&path).unwrap(), Work::default());
         assert_eq!(read(&tmp.path().join("none")).unwrap(), Work::default());
+    }
+
+    #[test]
+    fn a_text_without_room_leaves_what_is_set_aside() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("work");
+        let mut work = Work::default();
+        let bad = Request::new(Kind::Message, "bad");
+        for _ in 0..2 {
+            work.begin(bad.clone());
+            work.after_death(true, Timestamp::UNIX_EPOCH);
+        }
+        let file = File::create(&path).unwrap();
+        let mut held = Held::new(Some(file), &path, work);
+        held.write();
+        // A disk that has no more: the file cannot grow.
+        held.file = Some(File::open(&path).unwrap());
+        held.work.begin(Request::new(Kind::Message, &"x".repeat(2 * ROOM)));
+        held.write();
+        assert!(read(&path).unwrap().is_aside(&bad));
+        let next = Held::new(None, &path, Work::default());
+        assert!(next.length < ROOM && next.room >= ROOM, "{next:?}");
+    }
+
+    #[test]
+    fn a_note_is_read_once() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("work.crashed");
+        assert!(!has_crashed(&path));
+        for (text, crashed) in [("", false), (" ", false), ("X", true)] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(has_crashed(&path), crashed, "{text:?}");
+        }
     }
 }

@@ -42,7 +42,7 @@ const ROUND: Duration = Duration::from_secs(1);
 /// How long after the last session it stays: scripts start one session after the other.
 const LINGER: Duration = Duration::from_secs(3);
 
-/// How long an upgrade waits for notifications that are being sent.
+/// How long an upgrade waits for notifications that are being sent, and for messages that are being typed.
 const UNTOLD: Duration = Duration::from_secs(15);
 
 /// Why a supervisor ended.
@@ -126,9 +126,11 @@ fn attend(
         }
         // Trouble with one session or row is no reason to leave all others.
         desk.look_around(context, watcher).logged("look for what is open");
-        if program.was_replaced() && !desk.has_hands_on() {
+        if program.was_replaced() {
             let since = *replaced.get_or_insert_with(Instant::now);
-            if watcher.has_told_all() || since.elapsed() > UNTOLD {
+            // Where agents are typed to all the time, a message is always on its way. The next one goes on with it.
+            let is_late = since.elapsed() > UNTOLD && !desk.has_errands();
+            if is_late || (!desk.has_hands_on() && watcher.has_told_all()) {
                 return Ok(None);
             }
         }

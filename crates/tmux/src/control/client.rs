@@ -8,6 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use super::Note;
 use super::link::{Link, Outlet, anchor_name, go_to_anchor};
@@ -206,7 +208,33 @@ impl Shared {
             .collect();
         let _lock = (!stale.is_empty()).then(|| ConnectLock::wait(&self.server.connect_lock));
         self.request(&stale, CLEANING).logged("ask tmux");
+        self.end_left_clients();
     }
+
+    /// Ends the clients of watchers that were killed before anybody guarded them: with output pending, tmux never closes them, so that
+    /// their anchors stay attached. Those are removed by the next sweep.
+    fn end_left_clients(&self) {
+        let format = "#{client_control_mode} #{client_pid} #{session_name}";
+        let list = Command::new("list-clients").option('F', format);
+        let Some(Ok(clients)) =
+            self.request(&[list], CLEANING).logged("ask tmux").and_then(|mut all| all.pop())
+        else {
+            return;
+        };
+        for pid in clients.text().lines().filter_map(left_client) {
+            kill_process(pid, Signal::KILL).logged("end a process");
+        }
+    }
+}
+
+/// The process of a control client at the anchor of a process that is gone.
+fn left_client(line: &str) -> Option<Pid> {
+    let (client, name) = line.strip_prefix("1 ")?.split_once(' ')?;
+    let (maker, _) = name.strip_prefix(ANCHOR_PREFIX)?.strip_prefix('-')?.split_once('-')?;
+    let pid = |text: &str| Pid::from_raw(text.parse().ok()?);
+    let maker = pid(maker)?;
+    let is_gone = test_kill_process(maker) == Err(Errno::SRCH);
+    is_gone.then(|| pid(client)).flatten()
 }
 
 /// Ignores poisoning: these values are changed in single steps.

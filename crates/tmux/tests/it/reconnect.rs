@@ -1,8 +1,8 @@
 //! Effects of users and exiting servers on a control client.
 
 use std::sync::mpsc::Receiver;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{process, thread};
 
 use dogwatch_testkit::{Exit, PATIENCE, PrivateTmux, eventually, name, print};
 use dogwatch_tmux::control::{Control, Note};
@@ -226,6 +226,33 @@ fn the_anchor_of_a_killed_watcher_is_removed_by_the_next() {
     let (second, _more_notes) = Control::open(&tmux.server).unwrap();
     assert_eq!(first.request_one(print("a")).unwrap().first_line(), "a");
     assert_eq!(second.request_one(print("b")).unwrap().first_line(), "b");
+}
+
+/// A watcher that is killed before it has its guard leaves a client that tmux never closes.
+#[test]
+fn the_client_of_a_killed_watcher_is_ended_by_the_next() {
+    let tmux = PrivateTmux::running();
+    let mut gone = process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let left = |maker: u32| {
+        let name = format!("_dogwatch-{maker}-left");
+        let mut client = process::Command::new("tmux");
+        client.env_remove("TMUX").args(["-f", "/dev/null", "-S"]).arg(tmux.socket());
+        client.args(["-C", "new-session", "-s", &name, "-f", "no-output,ignore-size", "cat"]);
+        client.stdin(process::Stdio::piped()).stdout(process::Stdio::null());
+        let client = client.spawn().unwrap();
+        eventually("it is attached", || {
+            let listed = tmux.words(&["list-clients", "-F", "#{session_name}"]).stdout;
+            String::from_utf8_lossy(&listed).contains(&name)
+        });
+        client
+    };
+    let (mut dead, mut lives) = (left(gone.id()), left(process::id()));
+    let (_control, _notes) = Control::open(&tmux.server).unwrap();
+    eventually("its client has ended", || dead.try_wait().unwrap().is_some());
+    assert!(lives.try_wait().unwrap().is_none(), "of one that lives");
+    lives.kill().unwrap();
+    lives.wait().unwrap();
 }
 
 #[test]

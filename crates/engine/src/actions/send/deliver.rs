@@ -30,6 +30,8 @@ pub(crate) struct InHand {
     message: Message,
     delivery: Delivery,
     looking: Looking,
+    /// It was about to be put into the box when it was last in hand: whether it was is to be found out.
+    is_uncertain: bool,
 }
 
 /// What came of one look.
@@ -54,7 +56,8 @@ impl InHand {
         let seen = message.seen.as_ref();
         let delivery = Delivery::resumed(message.phase, seen, when, None, now).lasting(is_lasting);
         let looking = Looking::new(&message);
-        Ok(Self { message, delivery, looking })
+        let is_uncertain = message.phase == Phase::Staged && seen.is_some_and(|seen| seen.is_noted);
+        Ok(Self { message, delivery, looking, is_uncertain })
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -98,6 +101,17 @@ impl InHand {
         {
             return self.settle(reader, &Outcome::Failed { because });
         }
+        if self.is_uncertain && !was_put(context, judged, &message)? {
+            decided(format_args!("message {} was not put into the box", message.id));
+            reader.store.unstage(&message.id)?;
+            // It begins anew.
+            let Some(message) = reader.store.message(&message.id)? else {
+                return Ok(Done::Settled);
+            };
+            *self = Self::new(reader, message, now)?;
+            return Ok(Done::Look { within: Duration::ZERO, held: None });
+        }
+        self.is_uncertain = false;
         // Whoever waits for it may come and go, and says until when.
         let sender = message.sender;
         let is_awaited = sender != NOBODY && processes::is_alive(sender);
@@ -133,10 +147,11 @@ impl InHand {
                 let state = verdict.status.as_str().to_owned();
                 let was_working = self.delivery.was_working();
                 let is_asserted = verdict.basis == Basis::Asserted;
-                let seen = Seen { state, is_asserted, was_working };
+                let is_noted = true;
+                let seen = Seen { state, is_asserted, was_working, is_noted };
                 if reader.store.staging(&self.message.id, heard, &seen, now)? {
                     self.looking.staged(heard, now);
-                    if !is_typed(put(context, judged, &self.message))? {
+                    if !is_typed(put(context, judged, &self.message, now))? {
                         return self.settle(reader, &Delivery::untyped());
                     }
                 }
@@ -193,9 +208,9 @@ impl InHand {
     }
 }
 
-/// Lets tests have a message that a supervisor dies of: `DOGWATCH_TEST_DIE_OF=text` panics, `abort:text` ends at once.
+/// Lets tests have a message, or a choice, that a supervisor dies of: `DOGWATCH_TEST_DIE_OF=text` panics, `abort:text` ends at once.
 #[cfg(debug_assertions)]
-fn die_of(text: &str) {
+pub(crate) fn die_of(text: &str) {
     let Ok(bad) = std::env::var("DOGWATCH_TEST_DIE_OF") else { return };
     assert_ne!(text, bad, "a message of a test");
     if Some(text) == bad.strip_prefix("abort:") {
@@ -225,12 +240,30 @@ fn kind(reader: &StatusReader<'_>, message: &Message) -> Kind {
     Kind::of(&message.text, message.slash, exit)
 }
 
-fn put(context: &Context, judged: &SessionStatus, message: &Message) -> Result<(), Error> {
-    let pane = pane(judged)?;
+/// Whether the text was put into the box by whoever was about to.
+fn was_put(context: &Context, judged: &SessionStatus, message: &Message) -> Result<bool, Error> {
+    let pane = judged.seen.pane_id().filter(|_| !judged.verdict.status.is_over());
+    // Of a session that is over, its end says enough.
+    let Some((pane, staged)) = pane.zip(message.staged) else { return Ok(true) };
+    tmux_input::was_typed(&context.tmux, pane, &name_of(&message.id, staged))
+}
+
+/// The name of one try to put a message into the box.
+fn name_of(id: &str, staged: Timestamp) -> String {
+    format!("{id}-{}", staged.as_millisecond())
+}
+
+fn put(
+    context: &Context,
+    judged: &SessionStatus,
+    message: &Message,
+    staged: Timestamp,
+) -> Result<(), Error> {
+    let (pane, name) = (pane(judged)?, name_of(&message.id, staged));
     if message.slash {
-        tmux_input::type_text(&context.tmux, pane, &message.text)
+        tmux_input::type_text(&context.tmux, pane, &name, &message.text)
     } else {
-        tmux_input::paste(&context.tmux, pane, &message.id, &message.text)
+        tmux_input::paste(&context.tmux, pane, &name, &message.text)
     }
 }
 
