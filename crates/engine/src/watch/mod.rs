@@ -10,6 +10,7 @@
 
 mod acting;
 mod change;
+mod couriers;
 mod focus;
 pub mod labels;
 pub(crate) mod line;
