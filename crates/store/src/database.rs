@@ -194,6 +194,11 @@ impl Store {
         work(&self.connection).map_err(|e| StoreError::sql(&self.path, &e))
     }
 
+    /// Changes with whatever another connection has written since it was last asked for; our own writes do not change it.
+    pub fn version_of_others(&self) -> Result<i64, StoreError> {
+        self.read(|c| c.pragma_query_value(None, "data_version", |row| row.get(0)))
+    }
+
     /// Does several reads on one view of the data, with one lock in place of one for each.
     pub fn in_one_view<T>(&self, work: impl FnOnce() -> T) -> T {
         let _view = self.connection.unchecked_transaction();
@@ -270,6 +275,24 @@ mod tests {
         let store = Store::open(&dir).unwrap();
         assert_eq!(store.version().unwrap(), NEWEST);
         store.check().unwrap();
+    }
+
+    #[test]
+    fn what_others_write_is_noticed() {
+        let (_tmp, dir) = dir();
+        let (mut one, mut other) = (Store::open(&dir).unwrap(), Store::open(&dir).unwrap());
+        let write = |store: &mut Store| {
+            let wrote = store.transaction(|tx| {
+                tx.execute("REPLACE INTO looks (session, print, moved) VALUES ('a', 'p', 7)", [])
+            });
+            wrote.unwrap();
+        };
+        let before = one.version_of_others().unwrap();
+        assert_eq!(one.version_of_others().unwrap(), before);
+        write(&mut one);
+        assert_eq!(one.version_of_others().unwrap(), before, "its own");
+        write(&mut other);
+        assert_ne!(one.version_of_others().unwrap(), before);
     }
 
     #[test]

@@ -122,13 +122,16 @@ impl Store {
     ) -> Result<Vec<Job>, StoreError> {
         let sql =
             format!("SELECT {COLUMNS} FROM jobs WHERE session = ? ORDER BY number DESC LIMIT 1");
-        self.read(|c| {
-            let mut newest = c.prepare_cached(&sql)?;
-            let mut found = Vec::new();
-            for session in sessions {
-                found.extend(newest.query_row([session], from_row).optional()?);
-            }
-            Ok(found)
+        // One lock for all of them.
+        self.in_one_view(|| {
+            self.read(|c| {
+                let mut newest = c.prepare_cached(&sql)?;
+                let mut found = Vec::new();
+                for session in sessions {
+                    found.extend(newest.query_row([session], from_row).optional()?);
+                }
+                Ok(found)
+            })
         })
     }
 

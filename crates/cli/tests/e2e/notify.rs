@@ -183,6 +183,30 @@ fn a_webhook_that_is_away_is_tried_again_and_nothing_is_lost() {
 }
 
 #[test]
+fn a_webhook_that_hangs_delays_no_other_channel() {
+    let env = TestEnv::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let hook = format!(
+        "[[notify]]\nkind = 'webhook'\nurl = 'http://127.0.0.1:{port}/x'\ntimeout = 30\non = ['crashed']\n"
+    );
+    let file = format!("[[notify]]\n{}on = ['crashed']\n", to_file(&env));
+    configure(&env, &format!("{hook}{file}"));
+    env.spawn_script("stays", "exec sleep 600");
+    env.spawn_script("a", "exit 3");
+    // Asked, it says nothing.
+    let (held, _) = listener.accept().unwrap();
+    env.spawn_script("b", "exit 4");
+    eventually("the other channel tells of the next", || {
+        told(&env).iter().any(|one| one["session"] == "b")
+    });
+    let is_webhook = |one: &&Value| one["channel"].as_str().unwrap().starts_with("webhook");
+    let hung: Vec<Value> = log(&env).iter().filter(is_webhook).cloned().collect();
+    assert!(!hung.is_empty() && hung.iter().all(|one| one["attempts"] == 0), "{hung:?}");
+    drop(held);
+}
+
+#[test]
 fn shapes_of_receivers_and_ntfy() {
     let env = TestEnv::new();
     let (port, heard) = server(&["200 OK"; 5]);

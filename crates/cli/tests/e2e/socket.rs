@@ -146,6 +146,61 @@ fn an_answer_has_what_happened_before_the_question() {
     }
 }
 
+/// What the supervisor keeps between two answers is not older than what has happened since.
+#[test]
+fn an_answer_has_what_the_last_one_did_not() {
+    let env = TestEnv::new();
+    let profile = "own_word = 'claude_state_file'\ntranscript = { dialect = 'claude' }\n";
+    env.add_profile("fake", profile, "exec sleep 600");
+    let git = |args: &[&str]| {
+        let mut git = env.foreign("git");
+        git.current_dir(env.work()).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args);
+        let _ = env.run(&mut git).success();
+    };
+    git(&["init", "-q", "-b", "first"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    let session = env.spawn(&["--name", "one", "fake"]);
+    let path = env.work().join("talk.jsonl");
+    let line = |text: &str| {
+        let line = json!({ "timestamp": jiff::Timestamp::now(), "type": "user", "message": { "content": text } });
+        format!("{line}\n")
+    };
+    std::fs::write(&path, line("first")).unwrap();
+    let hook = |payload: Value| {
+        let mut hook = env.command(&["hook", "claude"]);
+        hook.env("DOGWATCH_SESSION", &session.id);
+        let _ = env.run_with_input(&mut hook, payload.to_string().as_bytes()).success();
+    };
+    hook(json!({ "hook_event_name": "UserPromptSubmit", "transcript_path": path }));
+    let _path = socket(&env);
+    let row = || {
+        let row = env.dogwatch(&["status", "--json"]).success().json()["sessions"][0].clone();
+        assert_eq!(row["name"], "one", "{row:#}");
+        row
+    };
+    // Twice: what the first has read is kept.
+    let both = || (row(), row()).1;
+    assert_eq!((&both()["branch"], &both()["state"]), (&json!("first"), &json!("working")));
+    git(&["switch", "-q", "-c", "second"]);
+    assert_eq!(row()["branch"], "second");
+    let _ = env.dogwatch(&["rename", "one", "A title"]).success();
+    assert_eq!(row()["title"], "A title");
+    let _ = env.dogwatch(&["tag", "add", "one", "a"]).success();
+    assert_eq!(both()["tags"], json!(["a"]));
+    hook(json!({ "hook_event_name": "Stop" }));
+    assert_eq!(row()["state"], "idle");
+    // Nothing but its runner is told of this, and tells.
+    process::signal(session.pid, Signal::STOP);
+    eventually("it is seen stopped", || row()["state"] == "waiting");
+    process::signal(session.pid, Signal::CONT);
+    eventually("it is seen to go on", || row()["state"] == "idle");
+    env.tmux(&["kill-pane", "-t", &session.pane]);
+    eventually("its end is seen", || {
+        let shown = env.dogwatch(&["ls", "--json"]).success().json();
+        shown["sessions"][0]["state"] != "running"
+    });
+}
+
 #[test]
 fn changes_come_and_a_cursor_brings_those_that_were_missed() {
     let env = TestEnv::new();

@@ -133,7 +133,10 @@ fn a_transcript_that_is_cut_or_none() {
     decided("with rubbish between the lines", "idle");
     // The end of a long one is read, and the line that it begins in is lost.
     let long = json!({ "timestamp": at(0), "type": "user", "text": "é".repeat(2 << 20) });
-    fs::write(&path, format!("{done}\n{long}\n{began}\n")).unwrap();
+    // In one step: who reads it half written has seen the later time first, and does not go back behind it.
+    let aside = env.work().join("aside");
+    fs::write(&aside, format!("{done}\n{long}\n{began}\n")).unwrap();
+    fs::rename(&aside, &path).unwrap();
     decided("with a line that is too long", "working");
     each_bad_file(&path, |what| {
         let verdict = verdict(&env);

@@ -103,14 +103,23 @@ pub fn write_down(
     Ok(())
 }
 
-/// Sends what is due. Returns after how long the next is.
-pub fn send_due(context: &Context, now: Timestamp) -> Result<Option<Duration>, Error> {
+/// Sends what is due on a channel.
+pub fn send_on(context: &Context, channel: &str) -> Result<(), Error> {
     let rules = Rules::read(context)?;
-    let mut store = context.store()?;
-    outbox::flush(context, &mut store, &rules);
-    let next = store.next_delivery(None)?;
+    outbox::flush(context, &mut context.store()?, &rules, channel);
+    Ok(())
+}
+
+/// The channels on which something is due.
+pub fn due_channels(context: &Context) -> Result<Vec<String>, Error> {
+    Ok(outbox::due(&context.store()?))
+}
+
+/// After how long the next is due that is not being sent.
+pub fn next_due(context: &Context) -> Result<Option<Duration>, Error> {
+    let next = context.store()?.next_delivery(None)?;
     Ok(next.map(|next| {
-        let wait = Duration::try_from(next.duration_since(now)).unwrap_or_default();
+        let wait = Duration::try_from(next.duration_since(Timestamp::now())).unwrap_or_default();
         wait.max(Duration::from_millis(500))
     }))
 }

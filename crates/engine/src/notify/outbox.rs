@@ -3,7 +3,7 @@
 //! The database decides which process sends: an event is written once, and a delivery is taken by one process. Everybody who has
 //! something to tell also sends what others left behind: a channel that failed, a process that was killed.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
@@ -225,24 +225,31 @@ fn post(
     store.add_notification(&NotifyEvent { at, session, what: news.what, notice }, planned)
 }
 
-/// Sends what is due on all channels, and waits for what is to be sent together with it. What failed is tried again later.
-pub fn flush(context: &Context, store: &mut Store, rules: &Rules) {
-    // Channels that were ready, and gave nothing: another process was first, or the database cannot be written.
-    let mut barren: HashSet<String> = HashSet::new();
+/// Channels on which something is due, or soon will be.
+pub fn due(store: &Store) -> Vec<String> {
+    let now = Timestamp::now();
+    let ready = store.ready_channels(now).logged("read notifications").unwrap_or_default();
+    let soon = later(now, LONGEST_BATCH);
+    ready.into_iter().filter(|(_, at)| *at <= soon).map(|(channel, _)| channel).collect()
+}
+
+/// Sends what is due on a channel, and waits for what is to be sent together with it. What failed is tried again later.
+pub fn flush(context: &Context, store: &mut Store, rules: &Rules, channel: &str) {
     loop {
         let now = Timestamp::now();
-        let Some(mut channels) = store.ready_channels(now).logged("read notifications") else {
+        let Some(channels) = store.ready_channels(now).logged("read notifications") else {
             return;
         };
-        channels.retain(|(channel, _)| !barren.contains(channel));
-        let (ready, later): (Vec<_>, Vec<_>) = channels.into_iter().partition(|(_, at)| *at <= now);
-        if !ready.is_empty() {
-            let ready = ready.into_iter().map(|(channel, _)| channel).collect();
-            barren.extend(send(context, store, rules, ready).barren);
+        let ready = channels.into_iter().find(|(ready, _)| ready == channel);
+        let Some((_, at)) = ready else { return };
+        if at <= now {
+            // It was ready, and gave nothing: another process was first, or the database cannot be written.
+            if !send(context, store, rules, vec![channel.to_owned()]).barren.is_empty() {
+                return;
+            }
             continue;
         }
-        let Some(next) = later.into_iter().map(|(_, at)| at).min() else { return };
-        let wait = Duration::try_from(next.duration_since(now)).unwrap_or_default();
+        let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
         if wait > LONGEST_BATCH {
             return;
         }

@@ -24,7 +24,7 @@ const MAX_STATE_FILE: u64 = 1024 * 1024;
 const MOST_FILES: usize = 1_000;
 
 /// The living background sessions of the user that are none of these.
-pub fn sessions(context: &Context, known: &[Session]) -> Vec<Session> {
+pub fn sessions<'s>(context: &Context, known: impl Iterator<Item = &'s Session>) -> Vec<Session> {
     let Some(folder) = context.home.as_ref().map(|home| home.join(".claude/sessions")) else {
         return Vec::new();
     };
@@ -32,7 +32,7 @@ pub fn sessions(context: &Context, known: &[Session]) -> Vec<Session> {
         return Vec::new();
     };
     let taken: HashSet<i32> =
-        known.iter().filter_map(|session| Some(session.started()?.agent.pid)).collect();
+        known.filter_map(|session| Some(session.started()?.agent.pid)).collect();
     // Most are of sessions that are known, by the name of the file already.
     let is_new = |pid: i32| !taken.contains(&pid);
     let paths = entries.flatten().map(|entry| entry.path());

@@ -76,6 +76,11 @@ impl<K: Ord + Clone> Changes<K> {
         self.kernel.is_told()
     }
 
+    /// Whether all that is of interest is watched, and not only what was there.
+    pub fn is_complete(&self) -> bool {
+        self.kernel.is_complete()
+    }
+
     /// Waits until something stirs, at most so long. Nothing may also mean that a waker was used.
     pub fn wait(&mut self, at_most: Duration) -> BTreeSet<K> {
         let stirred = self.kernel.wait(at_most);

@@ -51,6 +51,25 @@ pub fn of(
     interests
 }
 
+/// Whether these tell of every change of a session's evidence. Of a command, of an agent that others started, and of one that is asked over
+/// the network they do not; nor of a transcript that is not found yet.
+pub fn tell_all(
+    seen: &SessionSnapshot,
+    memory: Option<&Memory>,
+    interests: &[(Interest, Voice)],
+) -> bool {
+    let Some(memory) = memory.filter(|_| seen.is_ours()) else { return false };
+    let Some(profile) = memory.profile().filter(|p| p.name != profile::COMMAND) else {
+        return false;
+    };
+    let asks = matches!(profile.own_word, Some(OwnWordWay::OpencodeHttp));
+    let has = |wanted: fn(&Interest) -> bool| interests.iter().any(|(one, _)| wanted(one));
+    let read = memory.transcript_read().map(|path| Interest::File(path.to_owned()));
+    let hears_transcript = profile.transcript.is_none()
+        || read.is_some_and(|read| interests.iter().any(|(one, _)| *one == read));
+    !asks && hears_transcript && has(|one| matches!(one, Interest::Terminal(_)))
+}
+
 /// The pane's own end of its terminal, which its process was started on.
 pub(super) fn terminal(seen: &SessionSnapshot) -> Option<PathBuf> {
     proc_files::terminal(seen.pane?.pid)

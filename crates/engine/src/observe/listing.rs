@@ -28,9 +28,21 @@ pub fn statuses(
     left_out: usize,
     as_of: Timestamp,
 ) -> Result<Statuses, Error> {
+    let details = reader.details(judged, as_of);
+    statuses_with(context, reader, judged, details, left_out, as_of)
+}
+
+/// The same with what is known beside the verdicts.
+pub(crate) fn statuses_with(
+    context: &Context,
+    reader: &StatusReader<'_>,
+    judged: &[SessionStatus],
+    details: Details,
+    left_out: usize,
+    as_of: Timestamp,
+) -> Result<Statuses, Error> {
     let jobs = jobs::beside(context, reader, judged)?;
     let collisions = collisions::of_living(reader, judged)?;
-    let details = reader.details(judged, as_of);
     Ok(Statuses { as_of, sessions: rows(judged, &jobs, details, &collisions), left_out })
 }
 

@@ -156,8 +156,8 @@ impl<'c> StatusReader<'c> {
         let sessions = self.store.sessions(&context.socket, which)?;
         let others = |sights: Option<&TmuxSnapshot>, ours: &[Session]| {
             let mut found = in_panes(context, sights, ours);
-            let known: Vec<Session> = ours.iter().chain(&found).cloned().collect();
-            found.extend(background::sessions(context, &known));
+            let others = background::sessions(context, ours.iter().chain(&found));
+            found.extend(others);
             found
         };
         // Of thousands that ended, only how they did is of interest.
@@ -211,7 +211,7 @@ impl<'c> StatusReader<'c> {
                 return Vec::new();
             }
             let mut found = in_panes(context, sights, ours);
-            found.extend(background::sessions(context, ours));
+            found.extend(background::sessions(context, ours.iter()));
             found.retain(|one| unknown.iter().any(|target| unmanaged::is_meant(one, target)));
             found
         };
@@ -466,7 +466,7 @@ fn captured(result: Result<(), dogwatch_tmux::Error>) -> Result<(), Error> {
 
 /// Agents that others started in panes, if there is a tmux server.
 fn in_panes(context: &Context, sights: Option<&TmuxSnapshot>, ours: &[Session]) -> Vec<Session> {
-    sights.map_or_else(Vec::new, |sights| unmanaged::agents(context, sights, ours))
+    sights.map_or_else(Vec::new, |sights| unmanaged::agents(context, sights, ours.iter()))
 }
 
 /// Panes whose text is wanted.

@@ -22,23 +22,27 @@ use crate::observe::{agents, proc_files, processes, self_report};
 const MOST_PROCESSES: usize = 32;
 
 /// The agents in all panes that are not of these sessions, each as a session of which nothing was written down.
-pub fn agents(context: &Context, sights: &TmuxSnapshot, ours: &[Session]) -> Vec<Session> {
+pub fn agents<'s>(
+    context: &Context,
+    sights: &TmuxSnapshot,
+    ours: impl Iterator<Item = &'s Session> + Clone,
+) -> Vec<Session> {
     let taken: HashSet<&str> = ours
-        .iter()
+        .clone()
         .filter(|session| session.ended().is_none())
         .filter_map(|session| session.pane.as_deref())
         .collect();
     let rows = sights.faces.iter().map(|face| &face.row);
     let free = rows.filter(|row| !taken.contains(row.pane_id.to_string().as_str()));
-    agents_in(context, free.filter(|row| !has_runner_of(row, ours)))
+    agents_in(context, free.filter(|row| !has_runner_of(row, ours.clone())))
 }
 
 /// Whether the pane's own process is the runner of one of these: that of a new session is there before its pane is
 /// written down.
-fn has_runner_of(row: &PaneRow, ours: &[Session]) -> bool {
+fn has_runner_of<'s>(row: &PaneRow, mut ours: impl Iterator<Item = &'s Session>) -> bool {
     let words = i32::try_from(row.pane_pid).map(proc_files::command_line).unwrap_or_default();
     words.iter().any(|word| word == "run")
-        && words.last().is_some_and(|id| ours.iter().any(|session| session.id == *id))
+        && words.last().is_some_and(|id| ours.any(|session| session.id == *id))
 }
 
 /// The agents in these panes.

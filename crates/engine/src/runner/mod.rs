@@ -220,6 +220,10 @@ impl Driver<'_> {
                 Event::Ended(_) | Event::Told(_) | Event::Stopped => self.first = None,
                 _ => {}
             }
+            if matches!(event, Event::Stopped | Event::Continued) {
+                // The kernel tells nobody else.
+                self.record.state.tell_news(self.record.id);
+            }
             if let Some(exit) = self.perform_all(event) {
                 return exit;
             }

@@ -77,7 +77,7 @@ impl Guest {
 
     pub(super) fn wants(&self) -> PollFlags {
         let mut wanted = PollFlags::empty();
-        if !self.is_done && !self.is_leaving && self.open < MOST_OPEN {
+        if !self.is_done && self.takes_requests() {
             wanted |= PollFlags::IN;
         }
         if self.written < self.out.len() {
@@ -108,7 +108,7 @@ impl Guest {
     /// The requests in what was read, as many as may be worked on.
     pub(super) fn requests(&mut self, view: &str) -> Vec<Request> {
         let mut found = Vec::new();
-        while self.open < MOST_OPEN && !self.is_leaving {
+        while self.takes_requests() {
             match self.lines.next() {
                 Ok(None) => break,
                 Err(_) => {
@@ -130,6 +130,15 @@ impl Guest {
             }
         }
         found
+    }
+
+    /// Who does not read its answers gets no more of them: to make them takes time that others wait for.
+    fn takes_requests(&self) -> bool {
+        self.open < MOST_OPEN && !self.is_leaving && self.has_read()
+    }
+
+    fn has_read(&self) -> bool {
+        self.written == self.out.len()
     }
 
     fn introduce(&mut self, line: &[u8], view: &str) {
@@ -190,9 +199,8 @@ impl Guest {
     }
 
     fn leaves_now(&self) -> Result<(), Gone> {
-        let has_read = self.written == self.out.len();
-        let leaves = self.is_leaving || (self.is_done && self.open == 0);
-        if leaves && has_read { Err(Gone) } else { Ok(()) }
+        let leaves = self.is_leaving || (self.is_done && self.open == 0 && !self.lines.has_next());
+        if leaves && self.has_read() { Err(Gone) } else { Ok(()) }
     }
 }
 
@@ -215,4 +223,35 @@ fn id_in(line: &[u8]) -> Option<u64> {
 
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_read_is_not_answered_on_and_on() {
+        let (mut program, stream) = UnixStream::pair().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let mut guest = Guest::new(stream, b"");
+        let hello = "{\"hello\":{\"protocol\":1}}\n";
+        let ask = "{\"id\":1,\"ask\":\"ls\"}\n".repeat(100);
+        program.write_all(format!("{hello}{ask}").as_bytes()).unwrap();
+        let first = guest.read("").unwrap().len();
+        assert_eq!(first, MOST_OPEN);
+        // More than the kernel takes.
+        let answer = vec![b'x'; 2 * 1024 * 1024];
+        for _ in 0..first {
+            guest.push(&answer[..answer.len() / first], true).unwrap();
+        }
+        assert_eq!(guest.requests("").len(), 0, "its answers are unread");
+        assert_eq!(guest.wants(), PollFlags::OUT);
+        let mut unread = answer.len();
+        let mut piece = vec![0; 64 * 1024];
+        while unread > 0 {
+            unread -= program.read(&mut piece).unwrap();
+            guest.write().unwrap();
+        }
+        assert_eq!(guest.requests("").len(), MOST_OPEN, "it has read them");
+    }
 }

@@ -18,6 +18,10 @@ impl Lines {
         self.bytes.extend_from_slice(bytes);
     }
 
+    pub(super) fn has_next(&self) -> bool {
+        memchr::memchr(b'\n', &self.bytes).is_some()
+    }
+
     /// The next whole line, without its end.
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
         match pop_line(&mut self.bytes, &mut self.searched) {

@@ -234,15 +234,17 @@ impl Desk {
             if ready.intersects(PollFlags::ERR | PollFlags::NVAL) {
                 return Err(Gone);
             }
+            let mut found = Vec::new();
             if ready.contains(PollFlags::OUT) {
                 guest.write()?;
+                // Lines that waited until it had read its answers.
+                found = guest.requests(&self.view);
             }
             if ready.intersects(PollFlags::IN | PollFlags::HUP) {
-                let found = guest.read(&self.view)?;
+                found.extend(guest.read(&self.view)?);
                 guest.write()?;
-                return Ok(found);
             }
-            Ok(Vec::new())
+            Ok(found)
         })();
         let is_new = guest.is_introduced() && !was_introduced;
         // Who has closed both ways hears no answer; `poll` would report it again and again.

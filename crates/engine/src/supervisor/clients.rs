@@ -1,6 +1,7 @@
 //! The programs at the supervisor's socket: what they ask is answered from what the supervisor sees, and who follows is told of changes.
 
 mod ended;
+mod known;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::socket::server::{Event, GuestId, Server};
 use crate::watch::{Change, Watcher};
 use crate::{Context, Error};
 use ended::Ended;
+use known::Known;
 
 /// How many changes are known to who comes back.
 const MOST_TOLD: usize = 1000;
@@ -47,6 +49,7 @@ pub(super) struct Clients {
     requests: Requests,
     told: Told,
     ended: Ended,
+    known: Known,
     /// What was last said of it to who follows rows.
     tmux: TmuxServer,
     /// What went wrong lately.
@@ -104,8 +107,9 @@ impl Clients {
         let told = Told { origin, last: 0, lines: VecDeque::new() };
         let (followers, errors) = (BTreeMap::new(), VecDeque::new());
         let (requests, ended) = (Requests::default(), Ended::default());
+        let known = Known::default();
         let tmux = TmuxServer::default();
-        Self { server, called, followers, requests, told, ended, tmux, errors }
+        Self { server, called, followers, requests, told, ended, known, tmux, errors }
     }
 
     pub(super) fn is_called(&self) -> bool {
@@ -224,11 +228,12 @@ impl Clients {
             Ask::Status { sessions } if sessions.is_empty() => {
                 let mut judged = self.ended.listed(context, watcher, as_of).map_err(failed)?;
                 snapshot::hide_superseded(&mut judged, |one| &one.seen);
+                let left_out = watcher.parts().0.left_out(&judged).map_err(failed)?;
+                let details = self.known.details(context, watcher, &judged, as_of);
                 let reader = watcher.parts().0;
-                let left_out = reader.left_out(&judged).map_err(failed)?;
                 answer(
                     id,
-                    &listing::statuses(context, reader, &judged, left_out, as_of)
+                    &listing::statuses_with(context, reader, &judged, details, left_out, as_of)
                         .map_err(failed)?,
                 )
             }
@@ -342,6 +347,7 @@ impl Clients {
 
     /// Sends rows to who follows them.
     pub(super) fn tell_rows(&mut self, watcher: &Watcher<'_>, touched: &BTreeSet<SessionId>) {
+        self.known.forget(touched);
         if !self.wants(|follow| follow.rows) {
             return;
         }

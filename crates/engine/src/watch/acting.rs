@@ -38,6 +38,11 @@ impl<'c> Watcher<'c> {
         &self.reader.store
     }
 
+    /// Sessions that were judged or removed since they were last taken.
+    pub(crate) fn touched(&self) -> &BTreeSet<SessionId> {
+        &self.touched
+    }
+
     /// Reader and statuses, for the supervisor's decisions.
     pub(crate) fn parts(
         &mut self,
@@ -47,17 +52,19 @@ impl<'c> Watcher<'c> {
         (reader, judged)
     }
 
-    /// Looks at all that has stirred until now: whoever asks hears what is there.
+    /// Looks at all that has stirred until now, and at what nothing tells of: whoever asks hears what is there.
     pub(crate) fn catch_up(&mut self) -> Result<(), Error> {
         let now = Instant::now();
         self.wait(now);
-        self.last_list = Some(now);
-        let mut changes = self.list_sessions(now)?;
+        let mut changes = Vec::new();
+        if self.last_list.is_none() || !self.is_as_listed() {
+            self.last_list = Some(now);
+            changes = self.list_sessions(now)?;
+        }
         for watched in self.watched.values_mut() {
             watched.hasten(now);
         }
-        // Of time, and of a process that was stopped, nothing tells.
-        self.judges_all = true;
+        self.judges_unannounced = true;
         changes.extend(self.turn()?);
         self.found.extend(changes);
         Ok(())

@@ -76,6 +76,14 @@ impl Line {
         Ok(snapshot)
     }
 
+    /// Which panes there are and who looks at them, in the fewest words: whoever has listed them sees by it whether that still holds. A tenth
+    /// of the time of a list (200 panes: 0.3 ms instead of 2.2, of which 0.2 are those of any question). Only over the connection.
+    pub(crate) fn outline(&self) -> Option<Reply> {
+        let list = Command::new("list-panes").flag('a');
+        let list = list.option('F', "#{pane_id} #{pane_dead} #{session_attached}");
+        self.open.as_ref()?.control.request_one(list).logged("ask tmux")
+    }
+
     /// Captures these panes again.
     pub(crate) fn refresh(
         &mut self,

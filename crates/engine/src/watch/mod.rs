@@ -10,9 +10,11 @@
 
 mod acting;
 mod change;
+mod couriers;
 mod focus;
 pub mod labels;
 pub(crate) mod line;
+mod listed;
 pub(crate) mod news;
 mod notifier;
 mod pace;
@@ -43,6 +45,7 @@ pub use change::{Change, What};
 pub use focus::{Focus, Followed};
 use labels::Labels;
 use line::{Line, passing};
+use listed::Listed;
 use notifier::Notifier;
 use watched::{Due, Watched, face, is_to_be_reported, pane};
 
@@ -86,8 +89,10 @@ pub struct Watcher<'c> {
     snapshot: Result<TmuxSnapshot, dogwatch_tmux::Error>,
     /// Options of panes, if they are to be set.
     labels: Option<Labels>,
-    /// The next turn judges all living sessions again.
-    judges_all: bool,
+    /// What the list of sessions was made of.
+    listed: Option<Listed>,
+    /// The next turn judges all living sessions again of which something changes unannounced.
+    judges_unannounced: bool,
     /// Changes that were found beside a wait, and are reported by the next.
     found: Vec<Change>,
     /// Sessions that were judged or removed since [`Watcher::take_touched`].
@@ -122,7 +127,8 @@ impl<'c> Watcher<'c> {
             new: BTreeMap::new(),
             snapshot: Err(dogwatch_tmux::Error::NoServer),
             labels: None,
-            judges_all: false,
+            listed: None,
+            judges_unannounced: false,
             found: Vec::new(),
             touched: BTreeSet::new(),
             last_round: Instant::now(),
@@ -248,11 +254,9 @@ impl<'c> Watcher<'c> {
                 }
             }
         }
-        if std::mem::take(&mut self.judges_all) {
-            let living =
-                self.watched.iter().filter(|(_, one)| !one.status.verdict.status.is_over());
-            for (id, _) in living {
-                due.entry(id.clone()).or_insert(None);
+        if std::mem::take(&mut self.judges_unannounced) {
+            for id in self.unannounced() {
+                due.entry(id).or_insert(None);
             }
         }
         changes.extend(self.look(due, now)?);
@@ -269,6 +273,8 @@ impl<'c> Watcher<'c> {
             };
             self.line.want(self.wants_panes || self.watched.values().any(is_agent));
         }
+        // Before all else: what is written or made meanwhile is news to the next look.
+        self.listed = self.outline();
         // Before the panes: of a session that is made meanwhile its pane would be missing, as if it were gone.
         let which = Which::current(Timestamp::now());
         let mut listed = self.reader.store.sessions(&self.context.socket, which)?;
@@ -281,9 +287,9 @@ impl<'c> Watcher<'c> {
         self.has_answered = true;
         let before = std::mem::replace(&mut self.snapshot, seen);
         if let Ok(snapshot) = &self.snapshot {
-            listed.extend(unmanaged::agents(self.context, snapshot, &listed));
+            listed.extend(unmanaged::agents(self.context, snapshot, listed.iter()));
         }
-        listed.extend(background::sessions(self.context, &listed));
+        listed.extend(background::sessions(self.context, listed.iter()));
         let mut listed: BTreeMap<SessionId, Session> =
             listed.into_iter().map(|session| (session.id.clone(), session)).collect();
         self.add_unseen_ends(&mut listed)?;

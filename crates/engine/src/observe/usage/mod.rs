@@ -24,6 +24,7 @@ use crate::{Context, Error, config};
 pub use budgets::{Named, holding, is_about, standings};
 pub use reading::read_all;
 pub use sessions::of_sessions;
+pub use sources::subagents_of;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]

@@ -111,9 +111,14 @@ fn claude(root: &Path, found: &mut Vec<Source>) {
     });
 }
 
+/// Where Claude Code keeps the transcripts of a conversation's subagents.
+pub fn subagents_of(conversation: &Path) -> PathBuf {
+    conversation.with_extension("").join("subagents")
+}
+
 /// The transcripts of a conversation's subagents.
 pub(super) fn subagents(conversation: &Path, found: &mut Vec<Source>) {
-    walk(&conversation.with_extension("").join("subagents"), 3, &mut |path, name, meta| {
+    walk(&subagents_of(conversation), 3, &mut |path, name, meta| {
         if name.ends_with(".jsonl") {
             found.push(Source::new(path, "claude", Format::Claude, meta));
         }

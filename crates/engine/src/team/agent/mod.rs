@@ -142,6 +142,6 @@ fn session_in(context: &Context, store: &Store, pane: PaneId) -> Result<Option<S
     }
     let ours = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
     let snapshot = TmuxSnapshot::by_process(&context.tmux, &[])?;
-    let others = unmanaged::agents(context, &snapshot, &ours);
+    let others = unmanaged::agents(context, &snapshot, ours.iter());
     Ok(others.into_iter().find(|session| unmanaged::is_meant(session, &target)))
 }
