@@ -138,7 +138,9 @@ mod tests {
 
     /// A supervisor takes these in hand and dies.
     fn die(work: &mut Work, requests: &[Request], crashed: bool) -> Vec<Request> {
-        requests.iter().for_each(|one| work.begin(one.clone()));
+        for one in requests {
+            work.begin(one.clone());
+        }
         work.after_death(crashed, NOW)
     }
 
@@ -147,7 +149,7 @@ mod tests {
         let (mut work, bad) = (Work::default(), message("bad"));
         assert_eq!(die(&mut work, std::slice::from_ref(&bad), true), []);
         assert!(!work.is_aside(&bad));
-        assert_eq!(die(&mut work, std::slice::from_ref(&bad), true), [bad.clone()]);
+        assert_eq!(die(&mut work, std::slice::from_ref(&bad), true), std::slice::from_ref(&bad));
         assert!(work.is_aside(&bad) && !work.is_aside(&message("good")));
         // By whatever it may die later, this one is named once.
         assert_eq!(die(&mut work, std::slice::from_ref(&bad), true), []);
