@@ -95,7 +95,7 @@ fn what_was_found_lost_is_noted() {
     world.fake.end();
     let seen = find(&world.context, "web").unwrap();
     assert_eq!(seen.life.state, State::Lost);
-    assert!(seen.life.reason.contains("server is gone"), "{}", seen.life.reason);
+    assert!(seen.life.reason.contains("server died before"), "{}", seen.life.reason);
     assert!(world.store().by_id(&placed.id).unwrap().unwrap().is_over());
 }
 
