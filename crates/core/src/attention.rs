@@ -226,7 +226,7 @@ mod tests {
     fn next_goes_round_among_those_that_need_a_person() {
         let at = |second| Timestamp::from_second(second).ok();
         let (idle, stuck) = (idle(), Status::Stuck { silent_since: Timestamp::UNIX_EPOCH });
-        let lost = Status::Lost { last_seen: None };
+        let lost = Status::Lost { last_seen: None, server_died: None };
         let sessions = [
             (&idle, at(1), true),
             (&stuck, at(9), true),
@@ -258,8 +258,10 @@ mod tests {
         let interrupted =
             Status::Idle { after_turn: true, interrupted: true, background: 0, draft: None };
         let limited = Status::Limited { until: None, text: String::new() };
-        let (stuck, lost) =
-            (Status::Stuck { silent_since: at(0) }, Status::Lost { last_seen: None });
+        let (stuck, lost) = (
+            Status::Stuck { silent_since: at(0) },
+            Status::Lost { last_seen: None, server_died: None },
+        );
         // Name, status, since, created, seen by a person.
         let mut list = [
             ("exited", Status::Exited, 1, 1, true),

@@ -16,6 +16,7 @@
 //! | [`runner`] | what the runner does next in the pane |
 //! | [`id`] | ids that become the name of a file |
 //! | [`process_tree`] | which processes belong to a session |
+//! | [`server_death`] | whether a tmux server died, and which sessions went with it |
 //! | [`shutdown`] | the next step in ending a session politely |
 //! | [`set_aside`] | which request makes supervisors die, and is not tried a third time |
 //! | [`startup`] | that an agent cannot take what it was given, and how it is started without |
@@ -97,6 +98,7 @@ pub mod rules;
 pub mod runner;
 pub mod screen;
 pub mod search;
+pub mod server_death;
 pub mod session_file;
 pub mod set_aside;
 pub mod shutdown;

@@ -12,6 +12,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 pub use dogwatch_protocol::session::State;
+pub use dogwatch_protocol::status::ServerDied;
 
 use crate::record::{Cause, Ended, Exit, Started};
 
@@ -53,6 +54,8 @@ pub struct Facts<'a> {
     pub pane: Pane,
     pub runner: Process,
     pub agent: Process,
+    /// Its server died, and it was one of those that went with it: see [`crate::server_death`].
+    pub server_died: Option<ServerDied>,
 }
 
 /// The verdict, and the sentence that explains it.
@@ -61,21 +64,32 @@ pub struct Life {
     pub state: State,
     pub since: Option<Timestamp>,
     pub reason: String,
+    /// It is lost because its server died.
+    pub server_died: Option<ServerDied>,
+}
+
+impl Life {
+    fn new(state: State, since: Option<Timestamp>, reason: impl Into<String>) -> Self {
+        Self { state, since, reason: reason.into(), server_died: None }
+    }
 }
 
 /// Judges one session. The first rule that fits decides.
 pub fn judge(facts: &Facts<'_>) -> Life {
-    if let Some(ended) = facts.ended {
-        let state = state_after(ended);
-        return Life { state, since: Some(ended.at), reason: how_it_ended(ended) };
+    if let Some(died) = facts.server_died
+        && let Some(life) = with_its_server(facts, died)
+    {
+        return life;
     }
-    let life = |state, since, reason: &str| Life { state, since, reason: reason.to_owned() };
+    if let Some(ended) = facts.ended {
+        return Life::new(state_after(ended), Some(ended.at), how_it_ended(ended));
+    }
+    let life = Life::new;
     let started = facts.started.map(|s| s.at);
     match (&facts.pane, facts.runner, facts.agent) {
         (Pane::Unreachable(error), _, _) => Life {
-            state: State::Unknown,
-            since: None,
             reason: format!("tmux did not answer: {error}"),
+            ..life(State::Unknown, None, "")
         },
         (Pane::Alive, _, _) if started.is_some() => life(State::Running, started, "running"),
         (Pane::Alive, _, _) => life(
@@ -106,14 +120,27 @@ pub fn judge(facts: &Facts<'_>) -> Life {
     }
 }
 
+/// How it went with its server. An end of its own stays its end, and one that is still being ended has none yet.
+fn with_its_server(facts: &Facts<'_>, died: ServerDied) -> Option<Life> {
+    let is_own_end = facts.ended.is_some_and(|ended| ended.cause != Cause::Hangup);
+    if is_own_end || (facts.ended.is_none() && facts.runner == Process::Alive) {
+        return None;
+    }
+    let reason = match facts.agent {
+        Process::Alive => format!("{died}; the agent process is still running without it"),
+        Process::Gone | Process::Unasked => died.to_string(),
+    };
+    let since = died.exact.then_some(died.at);
+    Some(Life { server_died: Some(died), ..Life::new(State::Lost, since, reason) })
+}
+
 /// Judges an agent that others started where no pane is: in the background.
 pub fn without_pane(is_alive: bool, since: Timestamp) -> Life {
     if is_alive {
-        let reason = "running in the background, without a pane".to_owned();
-        return Life { state: State::Running, since: Some(since), reason };
+        let reason = "running in the background, without a pane";
+        return Life::new(State::Running, Some(since), reason);
     }
-    let reason = "its process is gone and there is no exit record".to_owned();
-    Life { state: State::Lost, since: None, reason }
+    Life::new(State::Lost, None, "its process is gone and there is no exit record")
 }
 
 /// A session is remembered before it is made, and may be made after tmux was asked: for that moment no witness knows
@@ -210,7 +237,7 @@ mod tests {
     }
 
     fn ended(exit: Exit, cause: Cause) -> Ended {
-        Ended { at: at(9), exit, cause, error: None, by: None }
+        Ended { at: at(9), exit, cause, error: None, by: None, hangup: None }
     }
 
     #[test]
@@ -263,6 +290,7 @@ mod tests {
                 pane: pane.clone(),
                 runner,
                 agent,
+                server_died: None,
             };
             let life = judge(&facts);
             assert_eq!(life.state, state, "{facts:?}");
@@ -275,8 +303,10 @@ mod tests {
         let state = |now: i64, placed: bool, pane: Pane| {
             let (runner, agent) = (Process::Unasked, Process::Unasked);
             let (created, started, ended) = (at(0), None, None);
-            judge(&Facts { now: at(now), created, placed, started, ended, pane, runner, agent })
-                .state
+            let (now, server_died) = (at(now), None);
+            #[rustfmt::skip]
+            let facts = Facts { now, created, placed, started, ended, pane, runner, agent, server_died };
+            judge(&facts).state
         };
         assert_eq!(state(1, false, Pane::Gone), State::Starting);
         assert_eq!(state(1, false, Pane::NoServer), State::Starting);
@@ -284,5 +314,37 @@ mod tests {
         assert_eq!(state(-30, false, Pane::Gone), State::Lost, "the clock was set back");
         assert_eq!(state(1, true, Pane::Gone), State::Lost, "it was there");
         assert_eq!(state(1, false, Pane::Dead), State::Lost);
+    }
+
+    #[test]
+    fn a_session_whose_server_died() {
+        use Process::{Alive, Gone, Unasked};
+        let exact = ServerDied { at: at(7), exact: true };
+        let found = ServerDied { exact: false, ..exact };
+        let hung_up = ended(Exit::Signal(1), Cause::Hangup);
+        let left = ended(Exit::Code(0), Cause::Hangup);
+        let own = ended(Exit::Code(0), Cause::Itself);
+        let asked = ended(Exit::Signal(15), Cause::Request);
+        #[rustfmt::skip]
+        let table = [
+            (Some(&hung_up), Gone, Unasked, exact, State::Lost, "the tmux server died at "),
+            (Some(&left), Gone, Unasked, exact, State::Lost, "the tmux server died at "),
+            (Some(&own), Gone, Unasked, exact, State::Exited, "exit code 0"),
+            (Some(&asked), Gone, Unasked, exact, State::Stopped, "on request"),
+            (None, Gone, Gone, exact, State::Lost, "the tmux server died at "),
+            (None, Gone, Gone, found, State::Lost, "the tmux server died before "),
+            (None, Gone, Alive, exact, State::Lost, "still running without it"),
+            (None, Alive, Alive, exact, State::Running, "still ending the agent"),
+        ];
+        for (ended, runner, agent, died, state, words) in table {
+            let (pane, created, started) = (Pane::NoServer, at(0), None);
+            let (now, placed, server_died) = (at(99), true, Some(died));
+            #[rustfmt::skip]
+            let facts = Facts { now, created, placed, started, ended, pane, runner, agent, server_died };
+            let life = judge(&facts);
+            assert_eq!(life.state, state, "{facts:?}");
+            assert!(life.reason.contains(words), "{:?} lacks {words:?}", life.reason);
+            assert_eq!(life.server_died, (state == State::Lost).then_some(died));
+        }
     }
 }

@@ -76,8 +76,10 @@ pub mod kind {
     pub const LOOP_INTERRUPTED: &str = "loop_interrupted";
     /// A notification failed.
     pub const NOT_TOLD: &str = "not_told";
+    /// A tmux server died, and sessions with it: `{socket, pid, at, exact, sessions}`.
+    pub const SERVER_DIED: &str = "server_died";
 
-    pub const ALL: [&str; 36] = [
+    pub const ALL: [&str; 37] = [
         CREATED,
         STARTED,
         RESTARTED,
@@ -114,6 +116,7 @@ pub mod kind {
         COLLISION,
         LOOP_INTERRUPTED,
         NOT_TOLD,
+        SERVER_DIED,
     ];
 }
 

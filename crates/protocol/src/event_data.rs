@@ -14,6 +14,7 @@ use crate::record::Exit;
 use crate::registry::Drift;
 use crate::run::Fact;
 use crate::session::KilledBy;
+use crate::status::ServerDied;
 
 /// Empty: `started`, `kill_requested`, and `deleted` of a session that was killed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,6 +35,18 @@ pub struct Created {
 pub struct Deleted {
     /// For people.
     pub because: String,
+}
+
+/// `server_died`: a tmux server died, and sessions went with it. Also the data of the notification.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct ServerDeath {
+    pub socket: String,
+    pub pid: i64,
+    #[serde(flatten)]
+    pub died: ServerDied,
+    /// The names of the sessions that were lost.
+    pub sessions: Vec<String>,
 }
 
 /// `renamed`: the title that a person gave to a session.

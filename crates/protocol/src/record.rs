@@ -77,6 +77,18 @@ pub struct Ended {
     /// Who requested the end, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// How its terminal was closed, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hangup: Option<Hangup>,
+}
+
+/// The loss of the terminal, as the runner saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Hangup {
+    pub at: Timestamp,
+    /// The tmux server was ending, or gone, at that moment: it did not close the terminal and live on.
+    pub server_gone: bool,
 }
 
 #[cfg(test)]
@@ -98,6 +110,7 @@ mod tests {
             cause: Cause::Itself,
             error: None,
             by: None,
+            hangup: None,
         };
         let text = r#"{"at":"2026-11-15T08:00:00Z","exit":{"signal":9},"cause":"itself"}"#;
         assert_eq!(serde_json::to_string(&ended).unwrap(), text);

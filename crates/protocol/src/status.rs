@@ -78,6 +78,9 @@ pub enum Status {
         /// The last recorded sign of life.
         #[serde(skip_serializing_if = "Option::is_none")]
         last_seen: Option<Timestamp>,
+        /// Its tmux server died, and it went with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server_died: Option<ServerDied>,
     },
     /// The evidence is not sufficient, or contradictory.
     Unknown { missing: String },
@@ -144,6 +147,24 @@ impl Status {
             Self::Stopped { exit, .. } => Self::Crashed { exit: *exit },
             other => other.clone(),
         }
+    }
+}
+
+/// The death of a tmux server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct ServerDied {
+    pub at: Timestamp,
+    /// Whether it was seen at that moment; else it was found dead then.
+    pub exact: bool,
+}
+
+impl std::fmt::Display for ServerDied {
+    /// `the tmux server died at 14:02:11`, in the time of this host.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = if self.exact { "at" } else { "before" };
+        let at = self.at.to_zoned(jiff::tz::TimeZone::system());
+        write!(f, "the tmux server died {word} {}", at.strftime("%H:%M:%S"))
     }
 }
 

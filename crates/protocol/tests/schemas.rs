@@ -179,6 +179,7 @@ fn events() -> Vec<(&'static str, Schema)> {
         ("event-request-refused", printed::<event_data::RequestRefused>()),
         ("event-order-refused", printed::<event_data::OrderRefused>()),
         ("event-tool-call", printed::<event_data::ToolCall>()),
+        ("event-server-died", printed::<event_data::ServerDeath>()),
         ("event-not-told", printed::<event_data::NotTold>()),
         ("notice-escalation", printed::<event_data::EscalationNotice>()),
         ("notice-job", printed::<event_data::JobNotice>()),

@@ -324,6 +324,7 @@ mod tests {
             cause: Cause::Itself,
             error: None,
             by: None,
+            hangup: None,
         };
         folder.write_ended(&ended).unwrap();
         assert_eq!((folder.ended(), size()), (Some(ended), before));

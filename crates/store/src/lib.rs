@@ -51,6 +51,7 @@ mod requests;
 mod rules;
 mod runs;
 mod search;
+mod server_ends;
 mod sessions;
 mod shared_file;
 mod shrink;

@@ -12,10 +12,12 @@ use dogwatch_core::event::kind;
 use dogwatch_core::name::{NameError, SessionName, StoryStep};
 use dogwatch_core::record::{Ended, Started};
 use dogwatch_protocol::id::{Origin, SessionId};
+use dogwatch_protocol::status::ServerDied;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
-use self::rows::{COLUMNS, free_name, from_row, insert, path_text};
+pub(crate) use self::rows::{COLUMNS, path_text};
+use self::rows::{free_name, from_row, insert};
 use crate::{
     LimitPolicy, NewCallback, NewMessage, Store, StoreError, callbacks, journal, limits, messages,
 };
@@ -66,6 +68,8 @@ pub struct Session {
     /// In alphabetical order.
     pub tags: Vec<String>,
     pub membership: Option<TeamMembership>,
+    /// Its tmux server died, and it was one of those that went with it.
+    pub server_died: Option<ServerDied>,
 }
 
 /// How far a session has come, as recorded.
@@ -344,7 +348,11 @@ impl Store {
         })
     }
 
-    fn query(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Session>, StoreError> {
+    pub(crate) fn query(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+    ) -> Result<Vec<Session>, StoreError> {
         self.read(|c| c.prepare_cached(sql)?.query_map(values, from_row)?.collect())
     }
 }

@@ -146,6 +146,8 @@ pub(crate) fn reported(listed: &Value, name: &str) -> (Reported, Option<i32>) {
     let reported = match session["state"].as_str().unwrap_or_default() {
         "starting" | "running" | "working" => Reported::Alive,
         "exited" | "crashed" | "stopped" | "killed" => Reported::Over { end: end(), cause },
+        // Its server took it down, and its runner still wrote how it ended.
+        "lost" if !session["exit"].is_null() => Reported::Over { end: end(), cause },
         "lost" => Reported::Lost,
         other => Reported::Unclear(other.to_owned()),
     };

@@ -121,14 +121,18 @@ pub(crate) struct Create {
 #[command(after_help = "\
 Examples:
   dogwatch resume api-creator-claude
-  dogwatch resume --all                    # after a reboot: all that were not stopped on purpose")]
+  dogwatch resume --all                    # after a reboot: all that were not stopped on purpose
+  dogwatch resume --all-lost               # after the tmux server died: all that went with it")]
 pub(crate) struct Resume {
     /// Names of sessions in the registry
-    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    #[arg(required_unless_present_any = ["all", "all_lost"], conflicts_with_all = ["all", "all_lost"])]
     pub(crate) names: Vec<String>,
     /// All sessions that were not stopped on purpose
-    #[arg(long)]
+    #[arg(long, conflicts_with = "all_lost")]
     pub(crate) all: bool,
+    /// All sessions that are `lost`, also those that are not in the registry; they are added to it
+    #[arg(long)]
+    pub(crate) all_lost: bool,
     /// Let the agents act without asking for permission
     #[arg(long)]
     pub(crate) unattended: bool,

@@ -10,8 +10,13 @@ use crate::{environment, report, ui};
 
 pub(crate) fn resume(context: &Context, args: &Resume) -> Result<u8, Error> {
     let managed = environment::managed_registry(context, &args.which_registry, false)?;
-    let mut resumption = Resumption::new(&managed)?;
-    let names = if args.all { resumption.fallen() } else { args.names.clone() };
+    let (mut resumption, names) = if args.all_lost {
+        Resumption::of_lost(&managed)?
+    } else {
+        let resumption = Resumption::new(&managed)?;
+        let names = if args.all { resumption.fallen() } else { args.names.clone() };
+        (resumption, names)
+    };
     let manner = Manner {
         unattended: args.unattended,
         extra_args: args.args.clone(),
@@ -38,7 +43,7 @@ pub(crate) fn resume(context: &Context, args: &Resume) -> Result<u8, Error> {
                 }
                 Err(error) => {
                     ui::talk(format_args!("{name}: {error}"));
-                    if let (Some(hint), false) = (error.hint(), args.all) {
+                    if let (Some(hint), false) = (error.hint(), args.all || args.all_lost) {
                         ui::talk(format_args!("hint: {hint}"));
                     }
                 }

@@ -81,7 +81,7 @@ fn claude_loses_its_terminal() {
     let session = lab.spawn(&["--prompt", "[gate]"]);
     lab.wait_event(&session, "UserPromptSubmit");
     process::signal(lab.env.server_pid(), Signal::KILL);
-    let seen = lab.env.wait_state("a", "stopped");
+    let seen = lab.env.wait_state("a", "lost");
     assert_eq!(seen["cause"], "hangup", "{seen}");
     process::wait_gone(session.pid);
 }

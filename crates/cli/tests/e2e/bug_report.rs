@@ -2,7 +2,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use dogwatch_testkit::{Spawned, TestEnv};
+use dogwatch_testkit::{Spawned, TestEnv, process};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// A key that nobody who searches for keys finds here.
@@ -278,8 +279,8 @@ fn what_cannot_be_recorded() {
 fn a_session_that_left_no_screen() {
     let env = TestEnv::new();
     env.spawn_script("x", "exec sleep 300");
-    env.tmux(&["kill-server"]);
-    env.wait_state("x", "stopped");
+    process::signal(env.server_pid(), Signal::KILL);
+    env.wait_state("x", "lost");
     let said = env.dogwatch(&["bug-report", "x", "--out", "r", "--json"]).success().json();
     assert_eq!(said["files"], serde_json::json!(["verdict.json", "signals.jsonl"]));
     assert_eq!(meta(&env.work().join("r"))["file"], Value::Null);

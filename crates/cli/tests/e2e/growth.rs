@@ -52,7 +52,14 @@ fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
         let started = Started { at, runner: gone, agent: gone, pane: Some("%999999".into()) };
         folder.write_started(&started).unwrap();
         store.started(&id, &started).unwrap();
-        let ended = Ended { at, exit: Exit::Code(0), cause: Cause::Itself, error: None, by: None };
+        let ended = Ended {
+            at,
+            exit: Exit::Code(0),
+            cause: Cause::Itself,
+            error: None,
+            by: None,
+            hangup: None,
+        };
         folder.write_ended(&ended).unwrap();
         store.ended(&id, &ended).unwrap();
     }

@@ -62,6 +62,7 @@ mod runner;
 mod search;
 mod secrets;
 mod send;
+mod server_death;
 mod servers;
 mod session_file;
 mod sinks;

@@ -1,7 +1,8 @@
 //! Starting a session fails, or is killed, at each step: an agent that runs is registered with all that belongs to it.
 
-use dogwatch_testkit::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually, process};
 use rusqlite::Connection;
+use rustix::process::Signal;
 
 use crate::worktrees::Repo;
 
@@ -82,4 +83,25 @@ fn killed_at_every_step_the_prompt_is_kept() {
         }
     }
     panic!("it does not come to an end");
+}
+
+/// tmux makes the pane when it goes on, and the runner finds nothing to start.
+#[test]
+fn tmux_stands_still_while_a_session_is_made() {
+    let env = TestEnv::new();
+    env.spawn_script("other", "exec sleep 300");
+    let server = env.server_pid();
+    process::signal(server, Signal::STOP);
+    let spawned = env.dogwatch(&["spawn", "--name", "x", "--json", "--", "touch", "ran"]);
+    process::signal(server, Signal::CONT);
+    let spawned = spawned.code(124);
+    assert_eq!(spawned.json()["error"]["code"], "not_started", "{spawned}");
+    eventually("tmux has done what it was told", || {
+        env.tmux(&["list-panes", "-a", "-F", "#{session_name}"]).lines().eq(["other"])
+    });
+    let listed = env.dogwatch(&["ls", "--all", "--json"]).success().json();
+    let is_meant = |row: &&serde_json::Value| row["name"] == "x";
+    let seen = listed["sessions"].as_array().unwrap().iter().find(is_meant);
+    assert!(seen.is_none(), "{seen:?}");
+    assert!(!env.work().join("ran").exists());
 }

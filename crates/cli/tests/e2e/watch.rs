@@ -155,8 +155,9 @@ fn a_runner_and_a_server_that_are_killed() {
     process::signal(runner.parse().unwrap(), Signal::KILL);
     watch.tells("changed", "one", "lost");
     process::signal(env.server_pid(), Signal::KILL);
-    let line = watch.tells("changed", "two", "stopped");
-    assert!(line["reasons"][0]["said"].as_str().unwrap().contains("terminal closed"), "{line:#}");
+    let line = watch.tells("changed", "two", "lost");
+    let said = line["reasons"][0]["said"].as_str().unwrap();
+    assert!(said.contains("the tmux server died"), "{line:#}");
     // The socket of a killed server stays; the next server takes it over.
     env.spawn_script("three", "exec sleep 300");
     watch.tells_in_time("three", "working");

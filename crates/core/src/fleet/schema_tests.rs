@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Envelope, HostStatus, Kill, Order, Presence, Reply, ReplyState, Send, SessionState, Spawn,

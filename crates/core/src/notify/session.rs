@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn which_status_is_an_event() {
         let failed = || Status::Error { kind: "x".into(), text: String::new() };
-        let lost = || Status::Lost { last_seen: None };
+        let lost = || Status::Lost { last_seen: None, server_died: None };
         let table = [
             (waiting(None), true, 0, Some(Occasion::Waiting)),
             (waiting(None), true, -9999, Some(Occasion::Waiting)),

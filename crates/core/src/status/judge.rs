@@ -113,7 +113,7 @@ fn over(e: &Evidence) -> Option<Ruling> {
         State::Exited => Status::Exited,
         State::Stopped => Status::Stopped { exit: e.exit, cause: e.cause, by: e.by.clone() },
         State::Crashed => Status::Crashed { exit: e.exit },
-        State::Lost => Status::Lost { last_seen: last_sign(e) },
+        State::Lost => Status::Lost { last_seen: last_sign(e), server_died: e.life.server_died },
         _ => return None,
     };
     Ruling::asserted(status, Source::Exit, e.life.since)

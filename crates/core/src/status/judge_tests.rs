@@ -20,6 +20,7 @@ fn living() -> Evidence {
             state: State::Running,
             since: Some(at(0)),
             reason: "its pane is alive".into(),
+            server_died: None,
         },
         exit: None,
         cause: None,
@@ -98,7 +99,7 @@ fn dialog_shown() -> Option<Screen> {
 #[test]
 fn life_and_death_come_first() {
     use Basis::{Asserted, Inferred};
-    let over = |state| Life { state, since: Some(at(9)), reason: "r".into() };
+    let over = |state| Life { state, since: Some(at(9)), reason: "r".into(), server_died: None };
     let busy = || Evidence { own_word: says(Word::Busy), screen: working(), ..living() };
     check(
         "exited",
@@ -311,7 +312,7 @@ fn stuck_needs_silence_from_every_source() {
 fn an_unreachable_session_is_what_it_was_or_unknown() {
     let unreachable = || {
         let reason = "tmux did not answer".to_owned();
-        let life = Life { state: State::Unknown, since: None, reason };
+        let life = Life { state: State::Unknown, since: None, reason, server_died: None };
         Evidence { life, own_word: says(Word::Busy), ..living() }
     };
     check("never seen", unreachable(), "unknown", Source::Exit, Basis::Inferred);
@@ -332,9 +333,9 @@ fn an_unreachable_session_is_what_it_was_or_unknown() {
 
 #[test]
 fn what_is_lost_was_last_seen_sometime() {
-    let life = Life { state: State::Lost, since: None, reason: "gone".into() };
+    let life = Life { state: State::Lost, since: None, reason: "gone".into(), server_died: None };
     let lost = Evidence { life, hooks: edge(10, EdgeKind::Began), clock: Some(at(30)), ..living() };
-    assert_eq!(judge(&lost).status, Status::Lost { last_seen: Some(at(30)) });
+    assert_eq!(judge(&lost).status, Status::Lost { last_seen: Some(at(30)), server_died: None });
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn judged(recording: &Recording) -> Verdict {
     let name = verdict["name"].as_str().unwrap();
     judge(&Evidence {
         now: recording.now,
-        life: Life { state: State::Running, since, reason: reason.to_owned() },
+        life: Life { state: State::Running, since, reason: reason.to_owned(), server_died: None },
         exit: None,
         cause: None,
         by: None,

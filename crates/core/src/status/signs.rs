@@ -169,7 +169,12 @@ mod tests {
     #[test]
     fn an_end_that_is_written_late_is_of_the_turn_before() {
         let newest_at = |began: i64, now: i64| {
-            let life = Life { state: State::Running, since: Some(at(0)), reason: String::new() };
+            let life = Life {
+                state: State::Running,
+                since: Some(at(0)),
+                reason: String::new(),
+                server_died: None,
+            };
             let evidence = Evidence {
                 now: at(now),
                 life,

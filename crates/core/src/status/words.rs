@@ -35,13 +35,14 @@ pub fn detail(status: &Status) -> String {
             how_stopped(*exit, *cause, by.as_deref())
         }
         Status::Unknown { missing } => missing.clone(),
-        Status::Lost { last_seen: Some(at) } => format!("last seen at {at:.0}"),
+        Status::Lost { server_died: Some(died), .. } => died.to_string(),
+        Status::Lost { last_seen: Some(at), .. } => format!("last seen at {at:.0}"),
         Status::Starting
         | Status::Exited
         | Status::Stopped { .. }
         | Status::Crashed { .. }
         | Status::Stuck { .. }
-        | Status::Lost { last_seen: None } => String::new(),
+        | Status::Lost { .. } => String::new(),
     }
 }
 

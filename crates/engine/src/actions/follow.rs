@@ -46,7 +46,9 @@ fn add_all(
 
 /// What people may want to know of these.
 fn events(statuses: &[SessionStatus]) -> impl Iterator<Item = (&SessionStatus, StatusEvent)> {
-    statuses.iter().filter_map(|one| {
+    // Of those that went with their server, people are told once, of all of them.
+    let is_alone = |one: &&SessionStatus| one.seen.life.server_died.is_none();
+    statuses.iter().filter(is_alone).filter_map(|one| {
         let ended = one.seen.session.ended();
         let by_itself =
             ended.is_none_or(|ended| ended.cause == Cause::Itself && ended.by.is_none());

@@ -135,6 +135,7 @@ fn settle(
         cause: Cause::Request,
         error: None,
         by: Some(who.to_owned()),
+        hangup: None,
     };
     folder.write_ended(&record).logged("write how a session ended");
     (by, Some(record))

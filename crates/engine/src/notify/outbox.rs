@@ -67,6 +67,32 @@ impl Prepared {
     }
 }
 
+/// Prepares one notification about several sessions: for whoever wants to know of one of them.
+pub fn prepare_for_all(
+    context: &Context,
+    key: String,
+    notice: &Notice,
+    sessions: &[Session],
+) -> Option<Prepared> {
+    // The configured channels may be unknown, and a person must be notified nevertheless.
+    let rules = Rules::read(context).logged("read the configuration");
+    let rules = rules.unwrap_or_else(|| Rules::of(&Config::default()));
+    let at = Timestamp::now();
+    let mut planned: Vec<Planned> = Vec::new();
+    for session in sessions {
+        let (occasion, about) = (notice.occasion, Some(about(session)));
+        let facts = Facts { occasion, about, dialog: None, hold: Duration::ZERO };
+        for one in rules.plan(&facts, at) {
+            if planned.iter().all(|other| other.channel != one.channel) {
+                planned.push(one);
+            }
+        }
+    }
+    let notice = outward::notice(notice);
+    let session = String::new();
+    (!planned.is_empty()).then_some(Prepared { key, session, notice, planned, at })
+}
+
 /// Prepares what [`tell`] would write down. `None` if no rule wants it.
 pub fn prepare(context: &Context, store: &Store, key: String, notice: &Notice) -> Option<Prepared> {
     let rules = Rules::read(context).logged("read the configuration")?;

@@ -78,5 +78,6 @@ fn session(context: &Context, file: Background) -> Session {
         title: None,
         tags: Vec::new(),
         membership: None,
+        server_died: None,
     }
 }

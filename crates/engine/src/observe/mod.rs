@@ -34,6 +34,7 @@ pub mod project;
 pub mod report;
 pub mod screens;
 pub mod self_report;
+pub mod server_ends;
 pub mod snapshot;
 pub mod status;
 pub mod tmux_snapshot;

@@ -39,6 +39,39 @@ pub fn is_alive(ident: ProcessIdent) -> bool {
     start_time(ident.pid) == Some(ident.start)
 }
 
+/// Whether this very process is ending, or has ended. Of a process that is killed, the kernel says so before it closes the first file.
+#[cfg(target_os = "linux")]
+pub fn is_leaving(ident: ProcessIdent) -> bool {
+    /// `PF_EXITING`, in the ninth field.
+    const EXITING: u64 = 4;
+    let flags = || {
+        let stat = crate::observe::proc_files::read(ident.pid, "stat")?;
+        let after_name = stat.iter().rposition(|b| *b == b')')? + 2;
+        let mut fields = std::str::from_utf8(stat.get(after_name..)?).ok()?.split(' ');
+        fields.nth(6)?.parse::<u64>().ok()
+    };
+    !is_alive(ident) || flags().is_none_or(|flags| flags & EXITING != 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_leaving(ident: ProcessIdent) -> bool {
+    !is_alive(ident)
+}
+
+/// When the process with this pid started, in seconds, as far as clocks that are set and machines that sleep allow; `None` if there is
+/// none.
+pub fn started_at(pid: i32) -> Option<i64> {
+    let wanted = sysinfo::Pid::from_u32(u32::try_from(pid).ok()?);
+    start_time(pid)?;
+    let mut system = System::new().ok()?;
+    system.refresh_processes_specifics(
+        ProcessesToUpdate::Some(&[wanted]),
+        true,
+        ProcessRefreshKind::nothing().without_tasks(),
+    );
+    i64::try_from(system.process(wanted)?.start_time()).ok()
+}
+
 /// Field 22 of `/proc/PID/stat`, the same that claude writes into its state file as `procStart`.
 #[cfg(target_os = "linux")]
 fn start_time(pid: i32) -> Option<u64> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
 use dogwatch_core::liveness::{self, Facts, Life, Pane, Process, State};
-use dogwatch_core::record::ProcessIdent;
+use dogwatch_core::record::{Cause, ProcessIdent};
 use dogwatch_core::suggest;
 use dogwatch_core::superseded::{Row, superseded};
 use dogwatch_protocol::id::Origin;
@@ -16,7 +16,7 @@ use dogwatch_tmux::{ListedPane, PaneId, PaneList};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::SessionError;
-use crate::observe::{exists, processes};
+use crate::observe::{exists, processes, server_ends};
 use crate::{Context, Error};
 
 /// How long the making of a session may take at most.
@@ -265,10 +265,53 @@ pub(crate) fn join(
     answer: Result<&PaneList, &dogwatch_tmux::Error>,
 ) -> Result<Vec<SessionSnapshot>, Error> {
     let panes = Panes::from_answer(answer)?;
-    let seen = sessions.into_iter().map(|session| see(context, store, session, &panes));
-    let mut seen: Vec<SessionSnapshot> = seen.collect();
+    let mut seen: Vec<SessionSnapshot> =
+        sessions.into_iter().map(|session| see(context, store, session, &panes)).collect();
+    if seen.iter().any(|one| may_have_gone_with_server(one, &panes)) {
+        note_server_ends(context, store, &mut seen, &panes, answer);
+    }
+    if seen.iter().any(|one| one.session.server_died.is_some()) {
+        server_ends::have_told(context, store);
+    }
     note_lost(store, &mut seen);
     Ok(seen)
+}
+
+/// Whether it is perhaps one of those that its server took with it, and this is not recorded yet.
+fn may_have_gone_with_server(one: &SessionSnapshot, panes: &Panes<'_>) -> bool {
+    let session = &one.session;
+    let (is_own_end, server_gone) = session.ended().map_or((false, false), |ended| {
+        let server_gone = ended.hangup.is_some_and(|hangup| hangup.server_gone);
+        (ended.cause != Cause::Hangup, server_gone)
+    });
+    let has_server = || !matches!(pane_of(session, panes).0, Pane::NoServer);
+    // What tmux showed may be of a moment before.
+    session.server.is_some()
+        && session.server_died.is_none()
+        && !is_own_end
+        && (server_gone || !has_server())
+}
+
+/// Records the ends of servers, and judges again those that went with one.
+fn note_server_ends(
+    context: &Context,
+    store: &mut Store,
+    seen: &mut [SessionSnapshot],
+    panes: &Panes<'_>,
+    answer: Result<&PaneList, &dogwatch_tmux::Error>,
+) {
+    let mut alive = server_ends::Seen::new();
+    server_ends::note(context, store, &mut alive, Some(answer)).logged("note the end of tmux");
+    for one in seen.iter_mut().filter(|one| may_have_gone_with_server(one, panes)) {
+        let now_stored = store.by_id(&one.session.id).logged("read a session").flatten();
+        if let Some(session) = now_stored.filter(|session| session.server_died.is_some()) {
+            *one = see(context, store, session, panes);
+        }
+    }
+}
+
+pub(crate) fn server_of(list: &PaneList) -> Server {
+    Server { pid: i64::from(list.server_pid), start: list.server_start.cast_signed() }
 }
 
 /// Notes which sessions were found lost, so that they leave the lists like those whose end is on record. If the database cannot
@@ -339,6 +382,7 @@ fn see(
         pane: fact,
         runner,
         agent,
+        server_died: session.server_died,
     });
     SessionSnapshot { session, life, pane }
 }
@@ -360,8 +404,7 @@ fn pane_of(session: &Session, panes: &Panes<'_>) -> (Pane, Option<ListedPane>) {
         Panes::NoServer => return (Pane::NoServer, None),
         Panes::Unreachable(error) => return (Pane::Unreachable(error.clone()), None),
     };
-    let pid = i64::from(list.server_pid);
-    let server = Server { pid, start: list.server_start.cast_signed() };
+    let server = server_of(list);
     if session.server.is_some_and(|made_on| made_on != server) {
         return (Pane::NoServer, None);
     }

@@ -144,6 +144,7 @@ fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Opt
         title: None,
         tags: Vec::new(),
         membership: None,
+        server_died: None,
     })
 }
 

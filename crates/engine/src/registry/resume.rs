@@ -1,10 +1,12 @@
 use dogwatch_protocol::event_data::SessionResumed;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use dogwatch_core::liveness::State;
+use dogwatch_core::profile;
 use dogwatch_core::registry::{
-    Artifact, Entry, Observed, Registry, Status, TerminatedBy, TmuxServer,
+    Artifact, Edit, Entry, Observed, Registry, Status, TerminatedBy, TmuxServer,
 };
 use dogwatch_store::Act;
 use jiff::{Timestamp, Zoned};
@@ -13,10 +15,10 @@ use crate::Error;
 use crate::actions::spawn::{self, Place, Request, Spawned, What};
 use crate::error::{RegistryError, SessionError};
 use crate::observe::project;
-use crate::observe::snapshot;
+use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::registry::ManagedRegistry;
 use crate::registry::entry_edits::{
-    announce, conversation_fields, must_be_here, pane_of, running_again, write_down,
+    announce, conversation_fields, must_be_here, pane_of, running_again, seconds, write_down,
 };
 
 /// How to resume sessions.
@@ -39,10 +41,43 @@ pub struct Resumption<'r, 'c> {
 
 impl<'r, 'c> Resumption<'r, 'c> {
     pub fn new(managed: &'r ManagedRegistry<'c>) -> Result<Self, Error> {
+        Self::observing(managed, managed.read()?)
+    }
+
+    fn observing(managed: &'r ManagedRegistry<'c>, registry: Registry) -> Result<Self, Error> {
         let mut store = managed.context.store()?;
-        let registry = managed.read()?;
         let observed = managed.observe(&mut store, &registry)?;
         Ok(Self { managed, registry, observed, resumed: BTreeSet::new() })
+    }
+
+    /// The same for all sessions of agents that are lost, with their names. Those that are not in the registry are observed as if they were.
+    pub fn of_lost(managed: &'r ManagedRegistry<'c>) -> Result<(Self, Vec<String>), Error> {
+        let mut registry = managed.read()?;
+        let mut latest: BTreeMap<String, SessionSnapshot> = BTreeMap::new();
+        for one in snapshot::look_at_current(managed.context)? {
+            // They are listed from the oldest to the newest.
+            latest.insert(one.session.name.clone(), one);
+        }
+        let is_lost = |one: &SessionSnapshot| {
+            one.life.state == State::Lost && one.session.agent != profile::COMMAND
+        };
+        latest.retain(|_, one| is_lost(one));
+        for (name, one) in &latest {
+            let session = &one.session;
+            registry.sessions.entry(name.clone()).or_insert_with(|| Entry {
+                agent: session.agent.clone(),
+                cwd: Some(session.cwd.to_string_lossy().into_owned()),
+                status: Status::Terminated,
+                terminated_by: Some(TerminatedBy::Detected),
+                created_at: Some(seconds(session.created)),
+                host: Some(managed.context.host.clone()),
+                socket: Some(managed.context.socket.to_string_lossy().into_owned()),
+                ..Entry::default()
+            });
+        }
+        let resumption = Self::observing(managed, registry)?;
+        let names = latest.into_keys().filter(|name| !resumption.is_alive(name)).collect();
+        Ok((resumption, names))
     }
 
     /// Sessions that were not stopped on purpose: they ended by themselves or with the host.
@@ -105,8 +140,17 @@ impl<'r, 'c> Resumption<'r, 'c> {
             conversation: id.clone(),
         };
         write_down(self.managed, name, (Act::Resumed, "was resumed"), &data, |there| {
-            let mut edits =
-                running_again(name, self.managed, &pane_of(&spawned), "resumed", Timestamp::now());
+            let mut edits: Vec<Edit> = match there {
+                Some(_) => Vec::new(),
+                None => vec![Edit::entry(name, entry.to_value())],
+            };
+            edits.extend(running_again(
+                name,
+                self.managed,
+                &pane_of(&spawned),
+                "resumed",
+                Timestamp::now(),
+            ));
             if there.is_none_or(|there| there.conversation().is_none()) {
                 edits.extend(conversation_fields(name, &entry, &id.as_str().into()));
             }

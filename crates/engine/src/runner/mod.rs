@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 use dogwatch_base::log::{self, Logged as _, Place};
 use dogwatch_core::launch::OF_THE_PANE;
 use dogwatch_core::liveness;
-use dogwatch_core::record::{Cause, Ended, Exit, Started};
-use dogwatch_core::runner::{Effect, Event, Notice, Runner};
+use dogwatch_core::record::{Cause, Ended, Exit, Hangup, ProcessIdent, Started};
+use dogwatch_core::runner::{Effect, Event, Notice, Order, Runner};
 use dogwatch_store::{MOST_OVER, SessionFolder, StateDir, Store, StoreError};
 use dogwatch_tmux::{CaptureOptions, PaneId, Server, Socket};
 use jiff::Timestamp;
@@ -64,7 +64,8 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
             leave_unwanted_session(id);
         }
     })?;
-    let mut record = Record { state, folder: &folder, id };
+    let server = server();
+    let mut record = Record { state, folder: &folder, id, server, hangup: None };
     let environment = match folder.take_environment() {
         Ok(environment) => with_pane_variables(environment),
         // It was collected: `spawn` had ended, and tmux took over a minute to start us.
@@ -144,6 +145,12 @@ fn socket() -> Option<PathBuf> {
     tmux.split(',').next().filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
+/// The tmux server that this pane is on.
+fn server() -> Option<ProcessIdent> {
+    let tmux = std::env::var("TMUX").ok()?;
+    processes::identify(tmux.split(',').nth(1)?.parse().ok()?)
+}
+
 /// `spawn` has given up, and tmux made the session later all the same. Nobody knows of it, so it goes, and we with it.
 fn leave_unwanted_session(id: &str) {
     // Set for the whole tmux session by the `spawn` that made it; a pane beside others closes by itself.
@@ -214,6 +221,9 @@ impl Driver<'_> {
                 }
                 Happened::ChildGone => Event::Left(self.record.family().len()),
             };
+            if event == Event::Told(Order::HangUp) {
+                self.record.hung_up();
+            }
             match event {
                 Event::Ended(exit) if self.start_again(exit) => continue,
                 // A person, or another program, has a hand in it from now on.
@@ -235,7 +245,7 @@ impl Driver<'_> {
         let Some(first) = self.first.take() else { return false };
         // All that it wrote is on the screen before it is read.
         self.job.settle(SETTLE_PATIENCE);
-        let Record { state, folder, id } = self.record;
+        let Record { state, folder, id, .. } = self.record;
         let Some(reduced) = first.refused(state, folder, id, exit) else { return false };
         let mut out = io::stdout();
         let announced = startup::announcement(&reduced);
@@ -309,6 +319,9 @@ impl Driver<'_> {
                 // An agent may notice that its terminal is gone, and leave, before we do.
                 let is_hangup = cause == Cause::Itself && terminal::is_gone();
                 let cause = if is_hangup { Cause::Hangup } else { cause };
+                if cause == Cause::Hangup {
+                    self.record.hung_up();
+                }
                 self.record.ended(exit, cause);
                 // Without a terminal there is nothing to be kept.
                 if cause != Cause::Hangup {
@@ -338,6 +351,9 @@ struct Record<'a> {
     state: &'a StateDir,
     folder: &'a SessionFolder,
     id: &'a str,
+    /// The tmux server of our pane.
+    server: Option<ProcessIdent>,
+    hangup: Option<Hangup>,
 }
 
 impl Record<'_> {
@@ -361,8 +377,7 @@ impl Record<'_> {
         let me = i32::try_from(std::process::id()).unwrap_or(0);
         let ident = |pid| {
             // A child that has ended already has no start time left to ask for.
-            processes::identify(pid)
-                .unwrap_or(dogwatch_core::record::ProcessIdent { pid, start: 0 })
+            processes::identify(pid).unwrap_or(ProcessIdent { pid, start: 0 })
         };
         let started = Started {
             at: Timestamp::now(),
@@ -374,11 +389,19 @@ impl Record<'_> {
         started
     }
 
+    /// Notes the loss of the terminal at its first sign: a server that closed it and ends a moment later is one that was alive.
+    fn hung_up(&mut self) {
+        let server_gone = || self.server.is_some_and(processes::is_leaving);
+        self.hangup
+            .get_or_insert_with(|| Hangup { at: Timestamp::now(), server_gone: server_gone() });
+    }
+
     fn ended(&mut self, exit: Exit, cause: Cause) {
         let by = self.folder.stopping(STOPPING);
         // Asked to leave by its own keys, it ends by itself.
         let cause = if by.is_some() && cause == Cause::Itself { Cause::Request } else { cause };
-        let ended = Ended { at: Timestamp::now(), exit, cause, error: None, by };
+        let hangup = self.hangup.filter(|_| cause == Cause::Hangup);
+        let ended = Ended { at: Timestamp::now(), exit, cause, error: None, by, hangup };
         self.write(&ended);
     }
 
@@ -399,6 +422,7 @@ impl Record<'_> {
             cause: Cause::Launch,
             error: Some(reason),
             by: None,
+            hangup: None,
         };
         self.write(&ended);
         ended.exit.status()

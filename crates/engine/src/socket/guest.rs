@@ -233,7 +233,7 @@ mod tests {
     fn who_does_not_read_is_not_answered_on_and_on() {
         let (mut program, stream) = UnixStream::pair().unwrap();
         stream.set_nonblocking(true).unwrap();
-        let mut guest = Guest::new(stream, b"");
+        let mut guest = Guest::new(stream, None, b"");
         let hello = "{\"hello\":{\"protocol\":1}}\n";
         let ask = "{\"id\":1,\"ask\":\"ls\"}\n".repeat(100);
         program.write_all(format!("{hello}{ask}").as_bytes()).unwrap();

@@ -10,6 +10,7 @@
 //! (keys that answer a dialog, the start of another agent after a limit) is an [errand](errands).
 
 mod clients;
+mod deaths;
 mod desk;
 mod errands;
 mod hands;
@@ -32,6 +33,7 @@ use crate::observe::changes::Waker;
 use crate::watch::Watcher;
 use crate::{Context, Error, summon};
 use clients::Clients;
+use deaths::Deaths;
 use desk::Desk;
 use hands::Hands;
 pub use serving::{Found, find, report, wait_for};
@@ -95,6 +97,7 @@ fn attend(
     let mut clients = Clients::start(context, watcher.waker());
     let mut desk = Desk::new(hands.clone());
     let mut line = StatusLine::default();
+    let mut deaths = Deaths::default();
     let mut used = Instant::now();
     let (mut round, mut replaced) = (None, None);
     loop {
@@ -126,6 +129,7 @@ fn attend(
         }
         // Trouble with one session or row is no reason to leave all others.
         desk.look_around(context, watcher).logged("look for what is open");
+        deaths.attend(context, watcher).logged("look for servers that died");
         if program.was_replaced() {
             let since = *replaced.get_or_insert_with(Instant::now);
             // Where agents are typed to all the time, a message is always on its way. The next one goes on with it.
@@ -134,7 +138,7 @@ fn attend(
                 return Ok(None);
             }
         }
-        if has_work(watcher, &desk) || clients.has_any() {
+        if has_work(watcher, &desk) || clients.has_any() || deaths.has_untold() {
             used = Instant::now();
         } else if used.elapsed() > LINGER && watcher.has_told_all() {
             return Ok(Some(End::NothingLeft));

@@ -95,7 +95,7 @@ fn what_was_found_lost_is_noted() {
     world.fake.end();
     let seen = find(&world.context, "web").unwrap();
     assert_eq!(seen.life.state, State::Lost);
-    assert!(seen.life.reason.contains("server is gone"), "{}", seen.life.reason);
+    assert!(seen.life.reason.contains("server died before"), "{}", seen.life.reason);
     assert!(world.store().by_id(&placed.id).unwrap().unwrap().is_over());
 }
 
@@ -246,7 +246,7 @@ fn an_end_on_disk_goes_before_a_dead_pane() {
     world.fake.change(placed.pane, |pane| pane.dead = true);
     let folder = world.folder(&placed);
     let (at, exit, cause) = (Timestamp::now(), Exit::Code(4), Cause::Itself);
-    folder.write_ended(&Ended { at, exit, cause, error: None, by: None }).unwrap();
+    folder.write_ended(&Ended { at, exit, cause, error: None, by: None, hangup: None }).unwrap();
     assert_eq!(world.life("web").0, "crashed");
     assert!(world.store().by_id(&placed.id).unwrap().unwrap().ended().is_some());
 }

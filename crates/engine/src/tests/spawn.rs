@@ -173,7 +173,10 @@ fn a_launch_that_failed_leaves_nothing() {
     let world = World::new();
     let error = Some("no such program".to_owned());
     let (at, exit) = (Timestamp::now(), Exit::Code(127));
-    play_runner(&world, Some(Ended { at, exit, cause: Cause::Launch, error, by: None }));
+    play_runner(
+        &world,
+        Some(Ended { at, exit, cause: Cause::Launch, error, by: None, hangup: None }),
+    );
     let failed = spawn(&world, &request(&world)).unwrap_err();
     assert!(
         matches!(&failed, Error::Session(SessionError::LaunchFailed { reason, .. }) if reason == "no such program"),

@@ -165,7 +165,8 @@ impl World {
     }
 
     pub(crate) fn ended(&self, placed: &Placed, exit: Exit, cause: Cause) {
-        let ended = Ended { at: Timestamp::now(), exit, cause, error: None, by: None };
+        let ended =
+            Ended { at: Timestamp::now(), exit, cause, error: None, by: None, hangup: None };
         self.store().ended(&placed.id, &ended).unwrap();
         self.fake.change(placed.pane, |pane| pane.dead = true);
     }

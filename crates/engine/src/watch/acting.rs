@@ -90,6 +90,11 @@ impl<'c> Watcher<'c> {
         self.wants_panes = wanted;
     }
 
+    /// Has what was written down to be told sent now.
+    pub(crate) fn send_told(&self) {
+        self.notifier.iter().for_each(Notifier::flush);
+    }
+
     /// Whether all that people are to be told has been told, as far as it is due soon.
     pub(crate) fn has_told_all(&self) -> bool {
         self.notifier.as_ref().is_none_or(Notifier::is_at_rest)

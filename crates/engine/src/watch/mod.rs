@@ -303,6 +303,10 @@ impl<'c> Watcher<'c> {
                 if known != watched.status.seen.session {
                     relabelled.push(id.clone());
                 }
+                if known.server_died != watched.status.seen.session.server_died {
+                    // It had ended before that was known, and is judged again.
+                    watched.stir(Voice::Word, now);
+                }
             }
             if !watched.status.verdict.status.is_over() {
                 let (old, new) =

@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_wait_ends_with_its_quorum() {
         const ANY: Quorum = Quorum::AtLeast(1);
-        let lost = || Status::Lost { last_seen: None };
+        let lost = || Status::Lost { last_seen: None, server_died: None };
         let there = [seen("a", idle()), seen("b", lost()), seen("c", Status::working(None))];
         let all = ["a", "b", "c"];
         let table: [(&[&str], &str, Quorum, &str); 8] = [
@@ -241,7 +241,7 @@ mod tests {
     fn who_is_put_away_stays_what_it_was() {
         let first = seen("a", Status::working(None));
         let mut followed = Followed::new(std::slice::from_ref(&first.session));
-        let lost = Status::Lost { last_seen: None };
+        let lost = Status::Lost { last_seen: None, server_died: None };
         followed.take(line(WatchEvent::Gone, "a", lost), Instant::now());
         assert!(followed.waited(&["lost".to_owned()], Quorum::All).is_some());
         followed.take(seen("b", idle()), Instant::now());

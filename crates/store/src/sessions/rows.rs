@@ -2,6 +2,7 @@
 
 use dogwatch_protocol::event_data::Created;
 use dogwatch_protocol::id::Origin;
+use dogwatch_protocol::status::ServerDied;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -15,10 +16,10 @@ use rusqlite::{Row, Transaction, params};
 use super::{NewSession, Server, Session, Stage, TeamMembership};
 use crate::{journal, labels};
 
-pub(super) const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
+pub(crate) const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
      socket, created, pane, server_pid, server_start, started, ending, put_away, runner_pid, runner_start, agent_pid, agent_start, \
      role, master, spawner, session_file, over, \
-     (SELECT title FROM labels WHERE session = sessions.id), (SELECT tags FROM labels WHERE session = sessions.id)";
+     (SELECT title FROM labels WHERE session = sessions.id), (SELECT tags FROM labels WHERE session = sessions.id), server_died, server_died_exact";
 
 pub(super) fn free_name(
     tx: &Transaction<'_>,
@@ -123,6 +124,9 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
         title: row.get(29)?,
         tags: labels::split(row.get(30)?),
         membership: membership(row)?,
+        server_died: time(31)?
+            .map(|at| Ok::<_, rusqlite::Error>(ServerDied { at, exact: row.get(32)? }))
+            .transpose()?,
     })
 }
 
@@ -145,6 +149,6 @@ fn started(row: &Row<'_>, at: Option<Timestamp>) -> rusqlite::Result<Option<Star
 }
 
 /// Paths are stored as text; one that is not UTF-8 is stored lossily.
-pub(super) fn path_text(path: &Path) -> String {
+pub(crate) fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

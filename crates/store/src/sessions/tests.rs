@@ -72,7 +72,14 @@ fn an_end_is_journalled_once() {
     let name = SessionName::new("x").unwrap();
     store.register(&new("a"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
     let at: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
-    let first = Ended { at, exit: Exit::Code(3), cause: Cause::Itself, error: None, by: None };
+    let first = Ended {
+        at,
+        exit: Exit::Code(3),
+        cause: Cause::Itself,
+        error: None,
+        by: None,
+        hangup: None,
+    };
     let second = Ended { exit: Exit::Code(4), ..first.clone() };
     store.ended("a", &first).unwrap();
     store.ended("a", &second).unwrap();
@@ -124,7 +131,9 @@ fn lists_have_live_sessions_and_those_that_ended_recently() {
             Some(at) if lost => store.lost(&[id], at).unwrap(),
             Some(at) => {
                 let (exit, cause) = (Exit::Code(0), Cause::Itself);
-                store.ended(id, &Ended { at, exit, cause, error: None, by: None }).unwrap();
+                store
+                    .ended(id, &Ended { at, exit, cause, error: None, by: None, hangup: None })
+                    .unwrap();
             }
             None => {}
         }
@@ -203,7 +212,14 @@ fn a_stage_has_the_recorded_data() {
     assert!(matches!(lost.stage, Stage::Lost { started: Some(_), found } if found == at));
     assert!(lost.is_over() && lost.ended().is_none());
     // A record that is found later.
-    let ended = Ended { at, exit: Exit::Code(3), cause: Cause::Itself, error: None, by: None };
+    let ended = Ended {
+        at,
+        exit: Exit::Code(3),
+        cause: Cause::Itself,
+        error: None,
+        by: None,
+        hangup: None,
+    };
     store.ended("a", &ended).unwrap();
     assert_eq!(found(&store).ended(), Some(&ended));
     session.set_lost(at);

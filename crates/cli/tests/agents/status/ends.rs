@@ -62,9 +62,9 @@ fn server_killed(agent: Agent) {
     let session = lab.spawn(&["--unattended", "--prompt", "[gate]"]);
     lab.env.wait_screen("a", "Waiting at the gate.");
     process::signal(lab.env.server_pid(), Signal::KILL);
-    let stopped = lab.is("stopped", "exit");
-    assert!(said(&stopped, "exit").contains("terminal closed"), "{stopped:#}");
-    assert_eq!(said(&stopped, "screen"), "not read", "{stopped:#}");
+    let lost = lab.is("lost", "exit");
+    assert!(said(&lost, "exit").contains("the tmux server died"), "{lost:#}");
+    assert_eq!(said(&lost, "screen"), "not read", "{lost:#}");
     process::wait_gone(session.pid);
 }
 

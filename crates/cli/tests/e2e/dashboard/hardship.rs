@@ -116,7 +116,7 @@ fn a_server_that_goes_and_comes_back() {
     terminal.until("it answers again", |screen| !screen.contains("does not answer"));
     terminal.selects("one");
     process::signal(server, Signal::KILL);
-    terminal.shows("terminal closed");
+    terminal.shows("the tmux server died");
     env.spawn_script("two", "echo hello again; exec sleep 300");
     terminal.shows("two");
     terminal.keys(&["j"]);
@@ -124,7 +124,7 @@ fn a_server_that_goes_and_comes_back() {
     terminal.shows("hello again");
     terminal.keys(&["Escape"]);
     // A key that came together with the Esc would be one with Alt.
-    terminal.shows("terminal closed");
+    terminal.shows("the tmux server died");
     terminal.keys(&["q"]);
     terminal.is_restored();
 }

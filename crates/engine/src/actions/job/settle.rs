@@ -36,7 +36,9 @@ fn record(
 ) -> Result<(Job, bool), Error> {
     let progress = jobs::progress(context, reader, &job, status)?;
     let ended = job.clone().advanced(&progress.steps, progress.waiting.as_deref());
-    let prepared = occasion(&ended).and_then(|occasion| {
+    // Of those that went with their server, people are told once, of all of them.
+    let is_alone = status.is_none_or(|one| one.seen.life.server_died.is_none());
+    let prepared = occasion(&ended).filter(|_| is_alone).and_then(|occasion| {
         let (key, notice) = (key(&ended, occasion), notice(context, &ended, occasion));
         outbox::prepare(context, &reader.store, key, &notice)
     });

@@ -252,7 +252,7 @@ mod tests {
             ),
             (Status::Stuck { silent_since }, "", "idle,0,0,,0,stuck"),
             (Status::Unknown { missing: "x".into() }, "", "idle,0,0,,0,stuck"),
-            (Status::Lost { last_seen: None }, "", "not_found,0,0,,0,not_found"),
+            (Status::Lost { last_seen: None, server_died: None }, "", "not_found,0,0,,0,not_found"),
         ];
         for (status, text, expected) in table {
             assert_eq!(of(&status, shown(text)).to_string(), expected, "{status:?}");
