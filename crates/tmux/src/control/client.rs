@@ -192,6 +192,8 @@ impl Shared {
     /// Removes the anchors of watchers that were killed. The anchor of a watcher that is just reconnecting
     /// may be among them; it will be created again.
     fn sweep(&self) {
+        // First: of one whose anchor is removed, tmux lists no client.
+        self.end_left_clients();
         let list = Command::new("list-sessions").option('F', "#{session_attached} #{session_name}");
         let Some(Ok(sessions)) =
             self.request(&[list], CLEANING).logged("ask tmux").and_then(|mut all| all.pop())
@@ -208,7 +210,6 @@ impl Shared {
             .collect();
         let _lock = (!stale.is_empty()).then(|| ConnectLock::wait(&self.server.connect_lock));
         self.request(&stale, CLEANING).logged("ask tmux");
-        self.end_left_clients();
     }
 
     /// Ends the clients of watchers that were killed before anybody guarded them: with output pending, tmux never closes them, so that
