@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
 use crate::machine::Machine;
-use crate::report::Report;
+use crate::report::{Cost, Group, Report};
 use crate::world::World;
 
 /// Number of sessions for measuring the latency of reports.
@@ -64,6 +64,8 @@ enum Command {
     Search(search::Args),
 }
 
+/// Many sessions.
+const CROWD: usize = 1000;
 /// Sessions whose runners are measured.
 const RUNNERS: usize = 50;
 
@@ -78,6 +80,8 @@ enum Job {
     Reconcile,
     Status,
     Supervisor,
+    /// The supervisor with 1,000 sessions
+    Crowd,
     Team,
     Told,
     Relay,
@@ -153,15 +157,13 @@ fn measure(args: &Args) -> Result<Report, Error> {
     }
     let mut costs = Vec::new();
     if wanted(Job::Supervisor) {
+        supervisor(args, most, &mut groups, &mut costs)?;
+    }
+    if wanted(Job::Crowd) {
         let world = World::make(args.dogwatch.as_deref())?;
         claude::install(&world)?;
-        groups.push(cases::supervisor::answers(&world, most, rounds)?);
-        finish(world);
-        let world = World::make(args.dogwatch.as_deref())?;
-        claude::install(&world)?;
-        let (group, cost) = cases::supervisor::costs(&world, most, rounds)?;
-        groups.push(group);
-        costs.extend(cost);
+        groups.push(cases::supervisor::answers(&world, CROWD, rounds.div_ceil(5))?);
+        costs.extend(cases::supervisor::crowd(&world, CROWD)?);
         finish(world);
     }
     if wanted(Job::Send) {
@@ -215,6 +217,31 @@ fn measure(args: &Args) -> Result<Report, Error> {
         finish(world);
     }
     Ok(Report { machine, groups, costs })
+}
+
+/// Answers, costs and isolation, each with a server of its own.
+fn supervisor(
+    args: &Args,
+    sessions: usize,
+    groups: &mut Vec<Group>,
+    costs: &mut Vec<Cost>,
+) -> Result<(), Error> {
+    let rounds = usize::from(args.rounds);
+    let make = || {
+        let world = World::make(args.dogwatch.as_deref())?;
+        claude::install(&world).map(|()| world)
+    };
+    let world = make()?;
+    groups.push(cases::supervisor::answers(&world, sessions, rounds)?);
+    finish(world);
+    for measure in [cases::supervisor::costs, cases::supervisor::isolation] {
+        let world = make()?;
+        let (group, cost) = measure(&world, sessions, rounds)?;
+        groups.push(group);
+        costs.extend(cost);
+        finish(world);
+    }
+    Ok(())
 }
 
 /// Cleans up; a failure only prints a message, because the figures are complete.
