@@ -3,6 +3,7 @@ use dogwatch_core::notify::Rule;
 use dogwatch_protocol::verification::{Totals, Verification};
 use dogwatch_store::{ChannelHealth, StateDir, Store, StoreError};
 use dogwatch_tmux::{Fault, Server, Version};
+use jiff::Timestamp;
 
 use crate::observe::{agents, verifications};
 use crate::{Context, Error, config, supervisor};
@@ -157,14 +158,29 @@ pub fn state(dir: &StateDir) -> Vec<Check> {
     let folder =
         check("state directory", Health::Good, format!("{}, private", root.display()), None);
     let writable = tempfile_in(root);
-    let store = match Store::open(dir).and_then(|store| store.check()) {
-        Ok(()) => check("store", Health::Good, dir.database().display().to_string(), None),
-        Err(error) => failed("store", &error.into()),
-    };
+    let store =
+        match Store::open(dir).and_then(|store| store.check().and_then(|()| store.recovery())) {
+            Ok(recovery) => store_check(dir, recovery),
+            Err(error) => failed("store", &error.into()),
+        };
     [Some(folder), writable.err().map(|e| failed("state directory", &e.into())), Some(store)]
         .into_iter()
         .flatten()
         .collect()
+}
+
+fn store_check(dir: &StateDir, recovery: Option<(Timestamp, u32)>) -> Check {
+    let path = dir.database();
+    let Some((at, found)) = recovery else {
+        return check("store", Health::Good, path.display().to_string(), None);
+    };
+    let s = if found == 1 { "" } else { "s" };
+    let found = format!(
+        "{}, new since {at:.0}: the one before was gone; {found} running session{s} found again from their folders",
+        path.display()
+    );
+    let lost = "messages, jobs, limits, titles and the history of before are lost; put the old file back to have them";
+    check("store", Health::Warning, found, Some(lost.to_owned()))
 }
 
 /// Whether a file can be made there: permissions alone do not tell (full disk, read-only mount).

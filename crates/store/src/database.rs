@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::files::Files;
-use crate::{StateDir, StoreError, log_index};
+use crate::{StateDir, StoreError, log_index, recovery};
 
 /// How long a command waits for another process's write. Writes take well under a millisecond each.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -128,12 +128,16 @@ impl Store {
                 .map_err(|e| StoreError::sql(&self.path, &e))?;
         }
         self.keep_log(patience)?;
+        let dir = self.dir.clone();
         self.transaction(|tx| {
             // Read again under the lock: another process may have been first.
             let found: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
             let done = usize::try_from(found).unwrap_or(usize::MAX);
             for migration in MIGRATIONS.iter().skip(done) {
                 tx.execute_batch(migration)?;
+            }
+            if found == 0 {
+                recovery::register_again(tx, &dir)?;
             }
             tx.pragma_update(None, "user_version", found.max(known))
         })?;

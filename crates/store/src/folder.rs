@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::handover::{self, Handover};
+use crate::recovery::Registration;
 use crate::state_dir::make_private;
 use crate::{StoreError, read_regular, remove_beneath};
 
@@ -29,6 +30,7 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// | file | written by | content |
 /// | --- | --- | --- |
 /// | `argv` | spawn | the command line, NUL-separated |
+/// | `registration` | spawn | what the database knows of it, for the day that it is lost |
 /// | `prompt` | spawn | the prompt, if there is one |
 /// | `fallback-argv`, `fallback` | spawn | the command line without what is there for our sake, and by which words the agent would name that |
 /// | `reduced` | spawn, runner | why it runs without that |
@@ -131,6 +133,17 @@ impl SessionFolder {
         let bytes = serde_json::to_vec(reduced)
             .map_err(|error| StoreError::writing(&path, io::Error::other(error)))?;
         crate::replace_in_passing(&path, &bytes)
+    }
+
+    pub(crate) fn write_registration(&self, kept: &Registration) -> Result<(), StoreError> {
+        let path = self.path.join("registration");
+        let bytes = serde_json::to_vec(kept)
+            .map_err(|error| StoreError::writing(&path, io::Error::other(error)))?;
+        crate::replace_in_passing(&path, &bytes)
+    }
+
+    pub(crate) fn registration(&self) -> Option<Registration> {
+        self.read_record("registration")
     }
 
     pub fn reduced(&self) -> Option<Reduced> {

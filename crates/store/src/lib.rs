@@ -44,6 +44,7 @@ mod opencode;
 mod outbox;
 mod project;
 mod records;
+mod recovery;
 mod registry;
 mod regular;
 mod replace;

@@ -16,10 +16,11 @@ use dogwatch_protocol::status::ServerDied;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
-pub(crate) use self::rows::{COLUMNS, path_text};
-use self::rows::{free_name, from_row, insert};
+pub(crate) use self::rows::{COLUMNS, insert, path_text};
+use self::rows::{free_name, from_row};
 use crate::{
     LimitPolicy, NewCallback, NewMessage, Store, StoreError, callbacks, journal, limits, messages,
+    recovery,
 };
 
 pub use which::{MOST_OVER, SHOWN_FOR, Which};
@@ -200,7 +201,12 @@ impl Store {
             }
             Ok(Ok(name))
         })
-        .inspect(|_| self.dir.tell_sessions())
+        .inspect(|registered| {
+            if let Ok(name) = registered {
+                recovery::keep(&self.dir, new, name);
+            }
+            self.dir.tell_sessions();
+        })
     }
 
     /// Removes a session that could not be created.

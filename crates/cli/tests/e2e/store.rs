@@ -270,3 +270,44 @@ fn a_database_that_is_emptied_under_a_watch() {
     assert_eq!(said.status.code(), Some(6), "{error}");
     assert!(error.contains("is damaged: it was truncated"), "{error}");
 }
+
+#[test]
+fn a_database_that_is_deleted_while_sessions_live() {
+    let env = TestEnv::new();
+    env.spawn_script("a", "exec sleep 300");
+    // An agent that takes messages.
+    crate::send::agent_named(&env, "b");
+    let ended = env.spawn_script("ended", "exit 0");
+    dogwatch_testkit::process::wait_gone(ended.pid);
+    env.wait_state("ended", "exited");
+    let old: Vec<_> = ["a", "b"].map(|name| env.seen(name)).into();
+    for file in ["dogwatch.db", "dogwatch.db-wal", "dogwatch.db-shm"] {
+        let _ = fs::remove_file(env.state_dir().join(file));
+    }
+    // Many at once: one of them makes it anew.
+    let asked: Vec<_> = (0..4)
+        .map(|_| env.command(&["ls", "--json"]).stdout(Stdio::piped()).spawn().unwrap())
+        .collect();
+    for one in asked {
+        let listed = env.ended(one).success().json();
+        assert_eq!(listed["sessions"].as_array().unwrap().len(), 2, "{listed:#}");
+    }
+    for (name, old) in ["a", "b"].iter().zip(&old) {
+        let seen = env.seen(name);
+        for field in ["id", "agent", "cwd", "pane", "pid", "state", "created"] {
+            assert_eq!(seen[field], old[field], "{field} of {seen}");
+        }
+    }
+    let doctor = env.dogwatch(&["doctor", "--json"]).json();
+    let checks = doctor["checks"].as_array().unwrap();
+    let check = checks.iter().find(|one| one["check"] == "store").unwrap();
+    assert_eq!(check["health"], "warning", "{check}");
+    let found = check["found"].as_str().unwrap();
+    assert!(
+        found.contains("new since") && found.contains("2 running sessions found again"),
+        "{found}"
+    );
+    let _ = env.dogwatch(&["send", "b", "hello there", "--timeout", "20s"]).success();
+    let _ = env.dogwatch(&["kill", "a"]).success();
+    assert_eq!(env.seen("a")["state"], "stopped");
+}

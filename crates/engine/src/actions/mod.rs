@@ -27,6 +27,7 @@ pub(crate) mod retire;
 pub mod rules;
 pub mod search;
 pub mod send;
+pub(crate) mod server_death;
 pub(crate) mod shutdown;
 pub mod skill;
 pub mod spawn;

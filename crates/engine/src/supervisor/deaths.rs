@@ -1,23 +1,12 @@
-//! Notices that a tmux server died, and notifies people of it: once, for all sessions that went with it.
+//! Notices that a tmux server died, and has people notified of it.
 //!
 //! The death is a row before anybody is told, and that people are to be told is written in one transaction with what is to be sent: a
 //! supervisor that is killed in between leaves both to the next one.
 
-use dogwatch_base::log::Logged as _;
-use dogwatch_core::notice::Occasion;
-use dogwatch_core::record::Cause;
-use dogwatch_core::server_death;
-use dogwatch_protocol::event_data::ServerDeath;
-use dogwatch_store::{Server, Session, Store};
-use jiff::{SignedDuration, Timestamp};
-
-use crate::notify::{channels, outbox};
+use crate::actions::server_death;
 use crate::observe::server_ends::{self, Seen};
 use crate::watch::Watcher;
 use crate::{Context, Error};
-
-/// How long runners may take to write down how their agents ended, before people are told without that.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(8);
 
 #[derive(Debug, Default)]
 pub(super) struct Deaths {
@@ -39,7 +28,7 @@ impl Deaths {
         self.untold = !untold.is_empty();
         let mut told = false;
         for (server, sessions) in untold {
-            told |= tell(context, store, server, sessions)?;
+            told |= server_death::tell(context, store, server, sessions)?;
         }
         if told {
             watcher.send_told();
@@ -50,46 +39,4 @@ impl Deaths {
     pub(super) fn has_untold(&self) -> bool {
         self.untold
     }
-}
-
-/// Whether something was written down to be sent.
-fn tell(
-    context: &Context,
-    store: &mut Store,
-    server: Server,
-    mut sessions: Vec<Session>,
-) -> Result<bool, Error> {
-    let now = Timestamp::now();
-    let mut is_ending = false;
-    for session in &mut sessions {
-        is_ending |= server_ends::complete(context, store, session);
-    }
-    let Some(died) = sessions.iter().find_map(|one| one.server_died) else {
-        store.death_told(&context.socket, server, None, now)?;
-        return Ok(false);
-    };
-    if is_ending && now.duration_since(died.at) < PATIENCE {
-        return Ok(false);
-    }
-    // An end of its own, which was written down a moment later, stays its end.
-    sessions.retain(|one| one.ended().is_none_or(|ended| ended.cause == Cause::Hangup));
-    let names: Vec<&str> = sessions.iter().map(|one| one.name.as_str()).collect();
-    let text = format!(
-        "{died}. Lost: {}. `dogwatch resume --all-lost` resumes their conversations.",
-        names.join(", ")
-    );
-    let data = ServerDeath {
-        socket: context.socket.display().to_string(),
-        pid: server.pid,
-        died,
-        sessions: names.iter().map(|name| (*name).to_owned()).collect(),
-    };
-    let title = server_death::title(&names);
-    let notice = channels::notice(Occasion::Crashed, title, text, &data);
-    let key = format!("server died {} {} {}", data.socket, server.pid, server.start);
-    let prepared = outbox::prepare_for_all(context, key, &notice, &sessions);
-    let event = prepared.as_ref().map(outbox::Prepared::event);
-    let notification = event.as_ref().zip(prepared.as_ref().map(|one| &*one.planned));
-    let is_first = store.death_told(&context.socket, server, notification, now);
-    Ok(is_first.logged("write down a notification").unwrap_or_default() && prepared.is_some())
 }

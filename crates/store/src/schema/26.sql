@@ -21,3 +21,10 @@ INSERT OR IGNORE INTO server_ends (socket, pid, start)
     SELECT socket, server_pid, server_start FROM sessions
     WHERE server_pid IS NOT NULL AND server_start IS NOT NULL
     GROUP BY socket, server_pid, server_start HAVING count(*) = count(over);
+
+-- That the database was made though there were folders of sessions: the one before was deleted or moved away.
+CREATE TABLE recoveries (
+    at    INTEGER NOT NULL,
+    -- Sessions that were registered again from their folders.
+    found INTEGER NOT NULL
+) STRICT;

@@ -42,7 +42,7 @@ pub(super) fn free_name(
     }
 }
 
-pub(super) fn insert(
+pub(crate) fn insert(
     tx: &Transaction<'_>,
     new: &NewSession<'_>,
     name: &SessionName,
