@@ -61,7 +61,14 @@ pub(super) fn ended(world: &World, numbers: Range<usize>) -> Result<(), Error> {
             Started { at, runner: no_process, agent: no_process, pane: Some("%999999".into()) };
         folder.write_started(&started)?;
         store.started(&id, &started)?;
-        let ended = Ended { at, exit: Exit::Code(0), cause: Cause::Itself, error: None, by: None, hangup: None };
+        let ended = Ended {
+            at,
+            exit: Exit::Code(0),
+            cause: Cause::Itself,
+            error: None,
+            by: None,
+            hangup: None,
+        };
         folder.keep_screen(b"what it said\n")?;
         store.ended(&id, &ended)?;
     }

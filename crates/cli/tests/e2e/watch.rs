@@ -139,8 +139,9 @@ fn turns_and_ends_are_told_and_written_down_once() {
     first.tells("gone", "one", "crashed");
     first.interrupted();
     second.interrupted();
-    let hidden = env.tmux(&["list-sessions", "-F", "#{session_name}"]);
-    assert!(!hidden.contains("_dogwatch"), "{hidden}");
+    eventually("nothing hidden is left", || {
+        !env.tmux(&["list-sessions", "-F", "#{session_name}"]).contains("_dogwatch")
+    });
 }
 
 #[test]
@@ -208,8 +209,9 @@ fn a_reader_that_leaves_ends_it() {
     process::signal(one.pid, Signal::KILL);
     let watch = Watch { child, lines: channel().1 };
     watch.ends();
-    let hidden = env.tmux(&["list-sessions", "-F", "#{session_name}"]);
-    assert!(!hidden.contains("_dogwatch"), "{hidden}");
+    eventually("nothing hidden is left", || {
+        !env.tmux(&["list-sessions", "-F", "#{session_name}"]).contains("_dogwatch")
+    });
 }
 
 #[test]

@@ -296,11 +296,11 @@ impl Clients {
                 let only = if follow.sessions.is_empty() {
                     None
                 } else {
-                    let mut judged = Vec::new();
+                    let mut only = BTreeSet::new();
                     for target in &follow.sessions {
-                        judged.push(known(context, watcher, target)?.ok_or_else(look_yourself)?);
+                        only.insert(followed(context, watcher, target)?);
                     }
-                    Some(judged.into_iter().map(|one| one.seen.session.id).collect())
+                    Some(only)
                 };
                 self.follow(watcher, (guest, id), Follower { only, wants: follow }, as_of)
             }
@@ -477,6 +477,21 @@ fn known(
         return Ok(None);
     }
     snapshot::meant(context, judged, |one| &one.seen, target).map(Some).map_err(failed)
+}
+
+/// The same for who follows it. The launcher of an agent that others started may be out of sight until it has started the agent.
+fn followed(
+    context: &Context,
+    watcher: &Watcher<'_>,
+    target: &str,
+) -> Result<SessionId, ErrorDetail> {
+    match known(context, watcher, target) {
+        Ok(found) => Ok(found.ok_or_else(look_yourself)?.seen.session.id),
+        Err(error) => {
+            let id = SessionId::from(target);
+            if unmanaged::lives(id.origin()) { Ok(id) } else { Err(error) }
+        }
+    }
 }
 
 fn told(request: u64, change: &str) -> String {

@@ -107,6 +107,10 @@ fn attend(
         if is_stopped() {
             return Ok(Some(End::Asked));
         }
+        if round.is_none() {
+            // Before anything is set by this one.
+            StatusLine::clear_left(watcher);
+        }
         clients.tell(&changes);
         // Before anything is done that takes longer than an answer may.
         clients.attend(context, watcher);
@@ -124,9 +128,7 @@ fn attend(
         if round.is_some_and(|at: Instant| at.elapsed() < ROUND) {
             continue;
         }
-        if round.replace(Instant::now()).is_none() {
-            StatusLine::clear_left(watcher);
-        }
+        round = Some(Instant::now());
         // Trouble with one session or row is no reason to leave all others.
         desk.look_around(context, watcher).logged("look for what is open");
         deaths.attend(context, watcher).logged("look for servers that died");

@@ -309,9 +309,12 @@ impl<'c> Stream<'c> {
         let is_followed = |id: &SessionId| {
             self.follow.sessions.is_empty() || self.follow.sessions.iter().any(|one| *id == **one)
         };
+        // One that was named may have gone out of sight since it was.
+        let named = self.named.iter().filter(|one| !self.sessions.contains_key(&one.id));
         let gone: Vec<StatusReport> = self
             .sessions
             .values()
+            .chain(named)
             .filter(|one| is_followed(&one.id) && !there.contains(&one.id))
             .cloned()
             .collect();

@@ -1,8 +1,9 @@
 //! Who is attached to a tmux server.
 
-use std::fs;
+use std::fs::File;
 
 use dogwatch_base::log::LoggedIo as _;
+use dogwatch_store::read_up_to;
 use dogwatch_tmux::{Command, Server};
 
 /// A person's terminal; control connections belong to programs.
@@ -12,6 +13,9 @@ pub(in crate::notify) struct Client {
     pub(in crate::notify) session: String,
     pid: u32,
 }
+
+/// More than an environment has in which a desktop is named.
+const MOST_BYTES: u64 = 1024 * 1024;
 
 /// Where a program finds the desktop of a person.
 const OF_A_DESKTOP: [&str; 5] =
@@ -48,8 +52,9 @@ fn parse(text: &str) -> Vec<Client> {
 pub(super) fn desktop(server: &Server) -> Vec<(String, String)> {
     let attached = attached(server).unwrap_or_default();
     let environment = |one: &Client| {
-        let path = format!("/proc/{}/environ", one.pid);
-        fs::read(path).logged_unless_missing("read an environment").unwrap_or_default()
+        let file = File::open(format!("/proc/{}/environ", one.pid));
+        let read = file.and_then(|file| read_up_to(file, MOST_BYTES));
+        read.logged_unless_missing("read an environment").unwrap_or_default()
     };
     let mut found = attached.iter().map(|one| of_a_desktop(&environment(one)));
     found.find(|pairs| !pairs.is_empty()).unwrap_or_default()
