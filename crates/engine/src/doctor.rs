@@ -3,10 +3,13 @@ use dogwatch_core::notify::Rule;
 use dogwatch_protocol::verification::{Totals, Verification};
 use dogwatch_store::{ChannelHealth, StateDir, Store, StoreError};
 use dogwatch_tmux::{Fault, Server, Version};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::observe::{agents, verifications};
 use crate::{Context, Error, config, supervisor};
+
+/// How long it is said that the database was made anew.
+const NEWS: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
@@ -171,7 +174,8 @@ pub fn state(dir: &StateDir) -> Vec<Check> {
 
 fn store_check(dir: &StateDir, recovery: Option<(Timestamp, u32)>) -> Check {
     let path = dir.database();
-    let Some((at, found)) = recovery else {
+    let is_news = |(at, _): &(Timestamp, u32)| Timestamp::now().duration_since(*at) < NEWS;
+    let Some((at, found)) = recovery.filter(is_news) else {
         return check("store", Health::Good, path.display().to_string(), None);
     };
     let s = if found == 1 { "" } else { "s" };
