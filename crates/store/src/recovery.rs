@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use crate::sessions::insert;
-use crate::{NewSession, StateDir, Store, StoreError};
+use crate::{NewSession, Server, StateDir, Store, StoreError};
 
 /// What is registered of a session, as its folder keeps it. Older versions wrote none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub(crate) struct Registration {
     socket: PathBuf,
     created: Timestamp,
     tags: Vec<String>,
+    /// The tmux server of its pane: pid and start.
+    #[serde(default)]
+    server: Option<(i64, i64)>,
 }
 
 impl Registration {
@@ -41,6 +44,7 @@ impl Registration {
             socket: new.socket.to_owned(),
             created: new.created,
             tags: new.tags.to_vec(),
+            server: None,
         }
     }
 }
@@ -50,6 +54,15 @@ pub(crate) fn keep(dir: &StateDir, new: &NewSession<'_>, name: &SessionName) {
     let folder = dir.session(new.id);
     if folder.path().exists() {
         folder.write_registration(&Registration::of(new, name)).logged("keep what is registered");
+    }
+}
+
+/// Adds the tmux server, once it is known.
+pub(crate) fn keep_server(dir: &StateDir, id: &str, server: Server) {
+    let folder = dir.session(id);
+    if let Some(kept) = folder.registration() {
+        let kept = Registration { server: Some((server.pid, server.start)), ..kept };
+        folder.write_registration(&kept).logged("keep what is registered");
     }
 }
 
@@ -84,8 +97,8 @@ pub(crate) fn register_again(tx: &Transaction<'_>, dir: &StateDir) -> rusqlite::
         };
         insert(tx, &new, &kept.name)?;
         tx.execute(
-            "UPDATE sessions SET started = ?, runner_pid = ?, runner_start = ?, agent_pid = ?, agent_start = ?, pane = ? \
-             WHERE id = ?",
+            "UPDATE sessions SET started = ?, runner_pid = ?, runner_start = ?, agent_pid = ?, agent_start = ?, pane = ?, \
+             server_pid = ?, server_start = ? WHERE id = ?",
             params![
                 started.at.as_millisecond(),
                 started.runner.pid,
@@ -93,6 +106,8 @@ pub(crate) fn register_again(tx: &Transaction<'_>, dir: &StateDir) -> rusqlite::
                 started.agent.pid,
                 started.agent.start.cast_signed(),
                 started.pane,
+                kept.server.map(|(pid, _)| pid),
+                kept.server.map(|(_, start)| start),
                 id
             ],
         )?;

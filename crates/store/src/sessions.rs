@@ -236,7 +236,10 @@ impl Store {
             )
             .map(drop)
         })
-        .inspect(|()| self.dir.tell_sessions())
+        .inspect(|()| {
+            recovery::keep_server(&self.dir, id, server);
+            self.dir.tell_sessions();
+        })
     }
 
     /// Records that the agent's program runs.

@@ -209,3 +209,24 @@ fn all_that_are_lost_are_resumed() {
     let again = env.roll(&["resume", "--all-lost", "--json"]).success().json();
     assert_eq!(again["resumed"].as_array().unwrap().len(), 0, "{again:#}");
 }
+
+/// Sessions that were registered again from their folders know their server, too.
+#[test]
+fn those_of_a_database_that_was_lost_too() {
+    let env = configured();
+    env.spawn_script("a", "exec sleep 300");
+    env.spawn_script("b", "exec sleep 300");
+    for file in ["dogwatch.db", "dogwatch.db-wal", "dogwatch.db-shm"] {
+        let _ = std::fs::remove_file(env.state_dir().join(file));
+    }
+    let listed = env.dogwatch(&["ls", "--json"]).success().json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 2, "{listed:#}");
+    eventually("a supervisor serves with the new one", || {
+        let shown = env.dogwatch(&["supervisor", "--json"]).success().json();
+        shown["health"]["clients"].is_u64() && shown["sessions"] == 2
+    });
+    process::signal(env.server_pid(), Signal::KILL);
+    let title = the_only_notification(&env)["title"].as_str().unwrap_or_default().to_owned();
+    assert!(title.contains("2 sessions lost"), "{title}");
+    says_that_all_are_lost(&env, &["a", "b"]);
+}
