@@ -33,6 +33,7 @@ fn main() -> ExitCode {
     if !matches!(args.command, args::Command::Run(_)) {
         logging::begin(args.command.logs_to_file(), args.state_dir.as_deref());
     }
+    ui::print_json(args.json);
     let json = args.wants_json();
     match commands::run(args) {
         Ok(code) => code,

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
@@ -32,6 +33,18 @@ pub(crate) fn try_line(text: impl fmt::Display) -> io::Result<()> {
 pub(crate) fn raw(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     ignore_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()));
+}
+
+/// Whether `--json` was given.
+static PRINTS_JSON: OnceLock<bool> = OnceLock::new();
+
+/// Set once, by what the command line says.
+pub(crate) fn print_json(wanted: bool) {
+    PRINTS_JSON.get_or_init(|| wanted);
+}
+
+pub(crate) fn prints_json() -> bool {
+    PRINTS_JSON.get().copied().unwrap_or(false)
 }
 
 /// Prints a result as one line of JSON.

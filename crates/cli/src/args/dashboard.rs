@@ -29,8 +29,6 @@ pub(crate) struct Top {
     /// Stay beside the session that is attached (for `dogwatch sidebar`)
     #[arg(long, hide = true)]
     pub(crate) beside: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Open the dashboard in a popup of tmux

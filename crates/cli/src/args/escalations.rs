@@ -24,8 +24,6 @@ Exit codes: 0 done, 2 no such option, 3 no such escalation, 4 already settled, 1
 pub(crate) struct Escalations {
     #[command(subcommand)]
     pub(crate) verb: Option<EscalationVerb>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -47,8 +45,6 @@ pub(crate) struct EscalationLs {
     /// Include settled escalations
     #[arg(long, short)]
     pub(crate) all: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Show an escalation and its options
@@ -59,8 +55,6 @@ Examples:
 pub(crate) struct EscalationShow {
     /// Number or id of the escalation
     pub(crate) id: String,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Answer an escalation
@@ -84,8 +78,6 @@ pub(crate) struct EscalationAnswer {
     /// Author of the answer [default: this user, or the agent that runs this command]
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) by: Option<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Wait until an escalation is settled and print the answer
@@ -100,8 +92,6 @@ pub(crate) struct EscalationWait {
     /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Raise an escalation
@@ -145,6 +135,4 @@ pub(crate) struct EscalationRaise {
     /// Number of the default answer
     #[arg(long, value_name = "N", requires = "deadline")]
     pub(crate) default: Option<u32>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

@@ -32,8 +32,6 @@ pub(crate) struct Events {
     /// Continue with new events until Ctrl-C
     #[arg(long, short)]
     pub(crate) follow: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Publish local events to an MQTT broker
@@ -95,8 +93,6 @@ pub(crate) struct Fleet {
     /// Redraw the table on every change; with --json, print one line per change
     #[arg(long, short)]
     pub(crate) watch: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -180,6 +176,4 @@ pub(crate) struct FleetCommon {
     /// How long the order is valid if the host does not pick it up
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
     pub(crate) expires: Duration,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

@@ -60,8 +60,6 @@ pub(crate) struct JobSubmit {
     /// How long to wait in total [default: no limit; with --notify-me 3s, then the job stays queued]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// List jobs
@@ -76,8 +74,6 @@ pub(crate) struct JobLs {
     /// Show only the newest N jobs
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) last: u32,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Show a job with its prompt and result
@@ -88,8 +84,6 @@ Examples:
 pub(crate) struct JobShow {
     /// Job id, or its first eight characters
     pub(crate) id: String,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Wait until a job has ended and print the result
@@ -106,8 +100,6 @@ pub(crate) struct JobWait {
     /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Cancel a job
@@ -120,6 +112,4 @@ Examples:
 pub(crate) struct JobCancel {
     /// Job id, or its first eight characters
     pub(crate) id: String,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

@@ -38,8 +38,6 @@ pub(crate) struct TagChange {
     /// Tags
     #[arg(required = true, value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Remove tags from a session
@@ -57,8 +55,6 @@ pub(crate) struct TagRemoval {
     /// Remove all its tags
     #[arg(long, conflicts_with = "tags")]
     pub(crate) all: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// List tags and the sessions that have them
@@ -71,8 +67,6 @@ pub(crate) struct TagLs {
     /// Include sessions that ended long ago or are archived
     #[arg(long, short)]
     pub(crate) all: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Set the title that lists show for a session
@@ -93,8 +87,6 @@ pub(crate) struct Rename {
     /// Remove the title
     #[arg(long, conflicts_with = "title")]
     pub(crate) clear: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Hide ended sessions from lists
@@ -109,8 +101,6 @@ pub(crate) struct Archive {
     /// Names, ids or panes (%3) of sessions
     #[arg(required = true)]
     pub(crate) sessions: Vec<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Show archived sessions in lists again
@@ -124,6 +114,4 @@ pub(crate) struct Unarchive {
     /// Names or ids of sessions
     #[arg(required = true)]
     pub(crate) sessions: Vec<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

@@ -17,8 +17,6 @@ Examples:
 pub(crate) struct Limits {
     #[command(subcommand)]
     pub(crate) verb: Option<LimitsVerb>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -41,8 +39,6 @@ pub(crate) struct LimitsSet {
     /// notify, wait, switch:MODEL or fallback:AGENT
     #[arg(value_name = "POLICY", value_parser = WhenLimited::parse)]
     pub(crate) policy: WhenLimited,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Stop all automatic continuation, until `limits resume`
@@ -50,17 +46,11 @@ pub(crate) struct LimitsSet {
 #[command(after_help = "\
 Examples:
   dogwatch limits pause")]
-pub(crate) struct LimitsPause {
-    #[arg(from_global)]
-    pub(crate) json: bool,
-}
+pub(crate) struct LimitsPause {}
 
 /// Allow automatic continuation again; what is due is continued now
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch limits resume")]
-pub(crate) struct LimitsResume {
-    #[arg(from_global)]
-    pub(crate) json: bool,
-}
+pub(crate) struct LimitsResume {}

@@ -42,8 +42,6 @@ pub(crate) struct Send {
     /// How long to wait until the agent is ready [default: no limit; with --notify-me 3s, then it stays queued]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -72,8 +70,6 @@ pub(crate) struct Answer {
     /// Answer only the dialog with this id (`dialog` in `status --json`)
     #[arg(long, value_name = "ID")]
     pub(crate) dialog: Option<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// List sent messages and their delivery status
@@ -95,6 +91,4 @@ pub(crate) struct Messages {
     /// Cancel a message that was not typed yet
     #[arg(long, value_name = "ID")]
     pub(crate) cancel: Option<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

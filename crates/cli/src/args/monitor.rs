@@ -41,6 +41,4 @@ pub(crate) struct MonitorArgs {
     /// How often to send a heartbeat
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
     pub(crate) heartbeat: Duration,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

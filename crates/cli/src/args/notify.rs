@@ -41,8 +41,6 @@ Examples:
 pub(crate) struct NotifyTest {
     /// Name or kind of the channel [default: all]
     pub(crate) channel: Option<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// List notifications: when, where, and with what result
@@ -59,8 +57,6 @@ pub(crate) struct NotifyLog {
     /// Only those that failed or are tried again
     #[arg(long)]
     pub(crate) failed: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,5 +1,6 @@
 //! The registry of agent sessions and the commands that change it.
 
+use crate::ui;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,8 +43,6 @@ pub(crate) struct Reconcile {
     /// Print a JSON object for each pass that found something; with --once always. The same as --json
     #[arg(long)]
     pub(crate) emit_diff: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
     /// Show what would change without writing; implies --once
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -60,7 +59,7 @@ pub(crate) struct Reconcile {
 
 impl Reconcile {
     pub(crate) fn wants_json(&self) -> bool {
-        self.emit_diff || self.json
+        self.emit_diff || ui::prints_json()
     }
 }
 
@@ -109,8 +108,6 @@ pub(crate) struct Create {
     pub(crate) unattended: bool,
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    #[arg(from_global)]
-    pub(crate) json: bool,
     /// More arguments for the agent
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
@@ -138,8 +135,6 @@ pub(crate) struct Resume {
     pub(crate) unattended: bool,
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    #[arg(from_global)]
-    pub(crate) json: bool,
     /// More arguments for the agent
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
@@ -159,8 +154,6 @@ pub(crate) struct Delete {
     pub(crate) purge_conversation: bool,
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Add a running session to the registry
@@ -183,8 +176,6 @@ pub(crate) struct Adopt {
     pub(crate) role: Option<String>,
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// List the registry next to what is running
@@ -214,8 +205,6 @@ Examples:
 pub(crate) struct RegistryLs {
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 impl RegistryArgs {

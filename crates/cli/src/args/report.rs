@@ -25,6 +25,4 @@ pub(crate) struct ReportArgs {
     /// Write one self-contained HTML page to this file; `-` is standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

@@ -18,8 +18,6 @@ Examples:
 pub(crate) struct Rules {
     #[command(subcommand)]
     pub(crate) verb: Option<RulesVerb>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -48,8 +46,6 @@ pub(crate) struct RulesRehearse {
     /// Only requests since this time (18:00, 2026-11-15, 2026-11-15T12:00) or within this duration (90s, 2h, 7d)
     #[arg(long, value_name = "TIME|DURATION", value_parser = since)]
     pub(crate) since: Option<Timestamp>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Say what the rules answer to one request, and why
@@ -62,6 +58,4 @@ pub(crate) struct RulesExplain {
     /// A session, for its last request; or the number of a request
     #[arg(value_name = "SESSION|NUMBER")]
     pub(crate) target: String,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

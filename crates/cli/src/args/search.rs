@@ -42,6 +42,4 @@ pub(crate) struct Search {
     /// Add everything to the index, however long it takes
     #[arg(long)]
     pub(crate) index: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

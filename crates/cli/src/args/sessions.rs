@@ -87,8 +87,6 @@ pub(crate) struct Spawn {
     /// What to do at a usage limit: notify, wait, switch:MODEL or fallback:AGENT [default: when_limited of the configuration]
     #[arg(long, value_name = "POLICY", requires = "agent", value_parser = WhenLimited::parse)]
     pub(crate) when_limited: Option<WhenLimited>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
     /// More arguments for the agent, or the command to run
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
@@ -114,8 +112,6 @@ pub(crate) struct Ls {
     /// Only archived sessions
     #[arg(long, conflicts_with = "all")]
     pub(crate) archived: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Print a session's screen, even after it has ended
@@ -133,8 +129,6 @@ pub(crate) struct Capture {
     /// Keep colours and attributes
     #[arg(long)]
     pub(crate) ansi: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Attach the terminal to a session
@@ -180,8 +174,6 @@ pub(crate) struct Kill {
     /// Kill immediately
     #[arg(long)]
     pub(crate) now: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// End all sessions
@@ -202,8 +194,6 @@ pub(crate) struct KillAll {
     /// Kill immediately
     #[arg(long)]
     pub(crate) now: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Check whether a tmux session exists: exit code 0 if so, else 1
@@ -215,8 +205,6 @@ Examples:
 pub(crate) struct Exists {
     /// Exact name of the tmux session
     pub(crate) name: String,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Remove old ended sessions and their leftovers
@@ -238,6 +226,4 @@ pub(crate) struct Gc {
     /// Also remove worktrees that have files ignored by git
     #[arg(long)]
     pub(crate) ignored: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

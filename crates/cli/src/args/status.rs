@@ -52,8 +52,6 @@ pub(crate) struct StatusArgs {
     /// Only archived sessions: archived by `archive`, or ended by `kill`
     #[arg(long, conflicts_with_all = ["sessions", "watch", "all"])]
     pub(crate) archived: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Explain a session's status
@@ -67,8 +65,6 @@ Examples:
 pub(crate) struct Why {
     /// Name, id or pane (%3) of the session
     pub(crate) session: String,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Stream status changes
@@ -85,8 +81,6 @@ Examples:
 pub(crate) struct Watch {
     /// Names, ids or panes (%3) of sessions [default: all]
     pub(crate) sessions: Vec<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Wait until sessions reach a state
@@ -119,8 +113,6 @@ pub(crate) struct Wait {
     /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 impl Wait {
@@ -178,8 +170,6 @@ pub(crate) struct DebugScreen {
     /// Title of the pane
     #[arg(long)]
     pub(crate) title: Option<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Save the evidence about a session to a folder for a bug report
@@ -200,6 +190,4 @@ pub(crate) struct BugReport {
     /// Folder to create; numbered if it exists [default: records/NAME-TIME in the state directory]
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

@@ -153,8 +153,6 @@ pub(crate) struct StoryWhat {
 pub(crate) struct StoryPlan {
     #[command(flatten)]
     pub(crate) what: StoryWhat,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -173,8 +171,6 @@ pub(crate) struct StoryRun {
     /// Show what would be done without doing it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -184,16 +180,12 @@ pub(crate) struct StoryResume {
     /// Exit when a question comes up instead of waiting for the answer
     #[arg(long)]
     pub(crate) no_wait: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StoryOne {
     /// Run id [default: newest run of this project]
     pub(crate) run: Option<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -205,8 +197,6 @@ pub(crate) struct StoryValidate {
     pub(crate) new: bool,
     #[command(flatten)]
     pub(crate) what: StoryWhat,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -214,8 +204,6 @@ pub(crate) struct StoryLs {
     /// Include all projects
     #[arg(long)]
     pub(crate) all: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 fn permissions(word: &str) -> Result<Permissions, String> {
@@ -230,6 +218,4 @@ pub(crate) struct StoryReport {
     /// Write an HTML page with a timeline to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

@@ -93,8 +93,6 @@ pub(crate) struct PaneSpawn {
     /// How long to wait until the agent is at its prompt
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub(crate) ready: Duration,
-    #[arg(from_global)]
-    pub(crate) json: bool,
     /// More arguments for the agent, or the command to run
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
@@ -125,8 +123,6 @@ pub(crate) struct PaneVerify {
     /// tmux window (@2) that must contain the pane
     #[arg(long)]
     pub(crate) window: Option<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Distribute the panes of a window evenly next to the master
@@ -144,8 +140,6 @@ pub(crate) struct PaneRebalance {
     /// Side of the window for the master [default: its current side]
     #[arg(long)]
     pub(crate) side: Option<SideArg>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Close the pane of an agent that is ready to close
@@ -168,8 +162,6 @@ pub(crate) struct PaneClose {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// List the agents of a team: role, pane, status, task
@@ -183,8 +175,6 @@ pub(crate) struct Team {
     pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Register, claim and complete tasks (called by team agents)
@@ -220,8 +210,6 @@ pub(crate) struct Who {
     pub(crate) conversation: Option<String>,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Register this agent in the session file and claim the first pending task of its role
@@ -307,8 +295,6 @@ pub(crate) struct TaskAdd {
     pub(crate) role: String,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// List tasks and assignments
@@ -329,8 +315,6 @@ pub(crate) struct TaskList {
     pub(crate) status: Option<TaskStatusArg>,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

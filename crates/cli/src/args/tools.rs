@@ -12,10 +12,7 @@ use dogwatch_core::id::SessionId;
 Examples:
   dogwatch doctor
   dogwatch doctor --json")]
-pub(crate) struct Doctor {
-    #[arg(from_global)]
-    pub(crate) json: bool,
-}
+pub(crate) struct Doctor {}
 
 /// List the supported agents and which are installed
 #[derive(Debug, ClapArgs)]
@@ -25,8 +22,6 @@ Examples:
   dogwatch agents --json
   dogwatch agents verify claude")]
 pub(crate) struct Agents {
-    #[arg(from_global)]
-    pub(crate) json: bool,
     #[command(subcommand)]
     pub(crate) verb: Option<AgentsVerb>,
 }
@@ -64,8 +59,6 @@ pub(crate) struct AgentsVerify {
     /// Sessions side by side
     #[arg(long, value_name = "N", hide = true)]
     pub(crate) lanes: Option<usize>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Show dogwatch with three scripted agents, in a private tmux
@@ -142,8 +135,6 @@ pub(crate) struct InstallSkill {
     /// Remove it
     #[arg(long)]
     pub(crate) remove: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -178,8 +169,6 @@ Examples:
 pub(crate) struct SchemaArgs {
     /// Name of the schema; without it, all names are listed
     pub(crate) name: Option<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -205,8 +194,6 @@ Examples:
 pub(crate) struct SupervisorArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<SupervisorVerb>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

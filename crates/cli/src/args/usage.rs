@@ -38,8 +38,6 @@ pub(crate) struct UsageArgs {
     /// Write a bar chart to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "csv"])]
     pub(crate) svg: Option<PathBuf>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Show budgets, and how much of each is used
@@ -53,8 +51,6 @@ Examples:
   dogwatch budget --json
   dogwatch budget lift")]
 pub(crate) struct Budget {
-    #[arg(from_global)]
-    pub(crate) json: bool,
     #[command(subcommand)]
     pub(crate) verb: Option<BudgetVerb>,
 }
@@ -75,8 +71,6 @@ Examples:
 pub(crate) struct BudgetLift {
     /// Name, id or pane (%3) of the session that is held [default: all budgets]
     pub(crate) session: Option<String>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// [`By`], as a word of the command line.

@@ -24,8 +24,6 @@ pub(crate) struct Diff {
     /// Print only the names of changed files
     #[arg(long)]
     pub(crate) name_only: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Merge, keep or discard the work in a session's worktree
@@ -70,8 +68,6 @@ pub(crate) struct Finish {
     /// Skip the confirmation of --discard; required if standard input is not a terminal
     #[arg(long, short, requires = "discard")]
     pub(crate) yes: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Open a pull request for a session's worktree with GitHub's gh
@@ -97,8 +93,6 @@ pub(crate) struct Pr {
     /// Open it as a draft
     #[arg(long)]
     pub(crate) draft: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Trust a project's .dogwatch.toml, which can run commands
@@ -117,8 +111,6 @@ pub(crate) struct Trust {
     /// Print the file and whether it is trusted; change nothing
     #[arg(long)]
     pub(crate) show: bool,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }
 
 /// Stop trusting a project's .dogwatch.toml
@@ -131,6 +123,4 @@ pub(crate) struct Untrust {
     /// Directory in the project [default: current directory]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
-    #[arg(from_global)]
-    pub(crate) json: bool,
 }

@@ -16,7 +16,7 @@ pub(crate) fn adopt(context: &Context, args: &Adopt) -> Result<u8, Error> {
         role: args.role.clone(),
     };
     let entry = adopt::adopt(&managed, &adoption)?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&Adopted { entry: entry.shape(), name: args.name.clone() });
     } else {
         ui::line(format_args!("{}: added {} to the registry", args.name, entry.agent));

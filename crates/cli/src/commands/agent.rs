@@ -24,7 +24,7 @@ fn register(context: &Context, who: &Who) -> Result<u8, Error> {
     let about = environment::whereabouts(who.file.session_file.as_deref(), project.clone())?;
     let file = TeamFile::find_or_name(&about, &environment::local_time())?.made()?;
     let registered = agent::register(context, &file, &caller(context, who)?, &project)?;
-    if who.json {
+    if ui::prints_json() {
         ui::json(&registered_shape(&registered));
     } else {
         let Registered { agent, file, claimed } = &registered;
@@ -36,7 +36,7 @@ fn register(context: &Context, who: &Who) -> Result<u8, Error> {
 
 fn claim(context: &Context, who: &Who) -> Result<u8, Error> {
     let claimed = agent::claim(context, &file(who)?, &caller(context, who)?)?;
-    if who.json {
+    if ui::prints_json() {
         ui::json(&claim_shape(&claimed));
     } else {
         tell_task(&claimed, "its role");
@@ -52,7 +52,7 @@ fn complete(context: &Context, args: &AgentComplete) -> Result<u8, Error> {
         timeout: Some(args.timeout),
     };
     let done = agent::complete(context, &file(who)?, &caller(context, who)?, &completion)?;
-    if who.json {
+    if ui::prints_json() {
         ui::json(&completed_shape(&done));
         return Ok(exit_code::OK);
     }

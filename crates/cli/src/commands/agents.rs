@@ -4,14 +4,13 @@ use dogwatch_engine::Context;
 use dogwatch_engine::observe::agents::{self, Found};
 use dogwatch_protocol::tools;
 
-use crate::args::Agents;
 use crate::table::Cell;
 use crate::ui;
 
-pub(crate) fn agents(context: &Context, args: &Agents) -> u8 {
+pub(crate) fn agents(context: &Context) -> u8 {
     let survey = agents::survey(context);
     let broken = survey.iter().any(|(_, found)| found.is_err());
-    if args.json {
+    if ui::prints_json() {
         let agents = survey
             .iter()
             .map(|(name, found)| match found {

@@ -42,7 +42,7 @@ pub(crate) fn verify(context: &Context, args: &AgentsVerify) -> Result<u8, Error
         found.push(verification);
     }
     let is_well = found.iter().all(is_well);
-    if args.json {
+    if ui::prints_json() {
         ui::json(&Verifications { verifications: found });
     } else if found.is_empty() {
         ui::talk("no agent is installed that can be verified");

@@ -10,7 +10,7 @@ pub(crate) fn answer(context: &Context, args: &Answer) -> Result<u8, Error> {
     let answered = answer::answer(context, &args.target, &args.choice, args.dialog.as_deref())?;
     let (name, choice) = (&answered.name, &answered.choice);
     let is_proven = answered.outcome == AnswerOutcome::Answered;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&answered);
     } else if is_proven {
         ui::line(format_args!("{name}: answered {choice:?}"));

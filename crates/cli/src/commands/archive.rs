@@ -9,22 +9,22 @@ use crate::ui;
 
 pub(crate) fn archive(context: &Context, args: &Archive) -> Result<u8, Error> {
     let moved = label::archive(context, &args.sessions, Timestamp::now())?;
-    Ok(tell(&moved, true, args.json))
+    Ok(tell(&moved, true))
 }
 
 pub(crate) fn unarchive(context: &Context, args: &Unarchive) -> Result<u8, Error> {
     let moved = label::unarchive(context, &args.sessions, Timestamp::now())?;
-    Ok(tell(&moved, false, args.json))
+    Ok(tell(&moved, false))
 }
 
-fn tell(moved: &[Moved], archived: bool, json: bool) -> u8 {
+fn tell(moved: &[Moved], archived: bool) -> u8 {
     let shape = |one: &Moved| ArchivedSession {
         name: one.session.name.clone(),
         id: one.session.id.clone(),
         archived,
         changed: one.changed,
     };
-    if json {
+    if ui::prints_json() {
         ui::json(&ArchivedSessions { sessions: moved.iter().map(shape).collect() });
         return exit_code::OK;
     }

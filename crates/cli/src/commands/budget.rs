@@ -10,10 +10,10 @@ use crate::ui;
 
 pub(crate) fn budget(context: &Context, args: &Budget) -> Result<u8, Error> {
     match &args.verb {
-        None => list(context, args.json)?,
+        None => list(context)?,
         Some(BudgetVerb::Lift(args)) => {
             let lifted = budget::lift(context, args.session.as_deref())?;
-            if args.json {
+            if ui::prints_json() {
                 ui::json(&LiftedBudgets { lifted });
             } else if lifted.is_empty() {
                 ui::talk("no budget holds anything");
@@ -28,9 +28,9 @@ pub(crate) fn budget(context: &Context, args: &Budget) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-fn list(context: &Context, as_json: bool) -> Result<(), Error> {
+fn list(context: &Context) -> Result<(), Error> {
     let budgets = standings(context, &context.store()?, None, &Zoned::now())?;
-    if as_json {
+    if ui::prints_json() {
         ui::json(&Budgets { budgets });
         return Ok(());
     }

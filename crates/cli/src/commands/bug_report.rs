@@ -32,7 +32,7 @@ pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Erro
     let around = environment::surroundings();
     let recorded = bug_report::record(context, &materials, &verdict, &around, (&parent, &name))?;
     let alone = recorded.meta.screen_alone.as_ref();
-    if args.json {
+    if ui::prints_json() {
         ui::json(&tools::BugReport {
             name: session.name.clone(),
             id: session.id.clone(),

@@ -10,7 +10,7 @@ use crate::ui;
 pub(crate) fn capture(context: &Context, args: &Capture) -> Result<u8, Error> {
     let seen = status::shown(context, &args.session)?;
     let captured = capture::capture(context, &seen, args.lines, args.ansi)?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&session::Capture {
             name: seen.session.name,
             id: seen.session.id,

@@ -43,7 +43,7 @@ pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
     if let Some(trouble) = job.as_ref().and_then(|submitted| submitted.trouble.as_ref()) {
         ui::talk(format_args!("warning: the job is not delivered yet: {trouble}"));
     }
-    if args.json {
+    if ui::prints_json() {
         ui::json(&Created {
             spawned: spawn::shape(&spawned),
             workspace: creation.workspace,

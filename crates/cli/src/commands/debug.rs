@@ -31,7 +31,7 @@ pub(crate) fn screen(args: &DebugScreen) -> Result<u8, Error> {
         }
         _ => return Err(UsageError::MissingScreen.into()),
     };
-    if args.json {
+    if ui::prints_json() {
         ui::json(&shape(reading));
         return Ok(exit_code::OK);
     }

@@ -9,7 +9,7 @@ use crate::{environment, ui};
 pub(crate) fn delete(context: &Context, args: &Delete) -> Result<u8, Error> {
     let managed = environment::managed_registry(context, &args.which_registry, false)?;
     let deleted = delete::delete(&managed, &args.name, args.purge_conversation)?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&Deleted {
             name: args.name.clone(),
             by: deleted.by,

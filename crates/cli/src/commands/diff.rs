@@ -10,7 +10,7 @@ use crate::ui;
 pub(crate) fn diff(context: &Context, args: &Diff) -> Result<u8, Error> {
     let found = diff::find(context, &args.session)?;
     let compared = diff::compare(&found)?;
-    if args.json {
+    if ui::prints_json() {
         let files = compared.files()?;
         let sum =
             |count: fn(&worktree::ChangedFile) -> Option<u64>| files.iter().filter_map(count).sum();

@@ -5,12 +5,11 @@ use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::tools;
 use dogwatch_tmux::{Server, Socket};
 
-use crate::args::Doctor;
 use crate::table::Cell;
 use crate::{environment, ui};
 
 /// Also looks around when the state folder cannot be used at all: that is when it is needed most.
-pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
+pub(crate) fn doctor(context: &Result<Context, Error>) -> u8 {
     let checks = match context {
         Ok(context) => {
             let mut checks = doctor::tmux(context);
@@ -29,7 +28,7 @@ pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
         ],
     };
     let healthy = checks.iter().all(|c| c.health != Health::Bad);
-    if args.json {
+    if ui::prints_json() {
         let checks = checks.iter().map(shape).collect();
         ui::json(&tools::Diagnosis { ok: healthy, checks });
     } else {

@@ -16,11 +16,11 @@ use crate::{environment, ui};
 
 pub(crate) fn escalations(context: &Context, args: &Escalations) -> Result<u8, Error> {
     match &args.verb {
-        None => ls(context, false, args.json),
-        Some(EscalationVerb::Ls(args)) => ls(context, args.all, args.json),
+        None => ls(context, false),
+        Some(EscalationVerb::Ls(args)) => ls(context, args.all),
         Some(EscalationVerb::Show(args)) => {
             let found = escalation::find(context, &args.id)?;
-            if args.json {
+            if ui::prints_json() {
                 ui::json(&shape(&found));
             } else {
                 show(&found);
@@ -33,9 +33,9 @@ pub(crate) fn escalations(context: &Context, args: &Escalations) -> Result<u8, E
     }
 }
 
-fn ls(context: &Context, all: bool, as_json: bool) -> Result<u8, Error> {
+fn ls(context: &Context, all: bool) -> Result<u8, Error> {
     let found = escalation::list(context, all)?;
-    if as_json {
+    if ui::prints_json() {
         ui::json(&printed::Escalations { escalations: found.iter().map(shape).collect() });
     } else if found.is_empty() {
         ui::talk("no open escalations");
@@ -108,7 +108,7 @@ fn answer(context: &Context, args: &EscalationAnswer) -> Result<u8, Error> {
     let Raised { escalation, problems } =
         escalation::answer(context, &args.id, &option, args.note.as_deref(), &by)?;
     complain(&problems);
-    if args.json {
+    if ui::prints_json() {
         ui::json(&shape(&escalation));
     } else if let Some(settled) = &escalation.settled {
         let how = ui::harmless(in_words(&settled.outcome));
@@ -138,7 +138,7 @@ fn wait(context: &Context, args: &EscalationWait) -> Result<u8, Error> {
         Some(found) => found,
         None => escalation::find(context, &args.id)?,
     };
-    if args.json {
+    if ui::prints_json() {
         ui::json(&shape(&found));
     } else {
         match &found.settled {
@@ -179,7 +179,7 @@ fn raise(context: &Context, args: &EscalationRaise) -> Result<u8, Error> {
     };
     let Raised { escalation, problems } = escalation::raise(context, &request)?;
     complain(&problems);
-    if args.json {
+    if ui::prints_json() {
         ui::json(&shape(&escalation));
     } else {
         ui::line(escalation.number);

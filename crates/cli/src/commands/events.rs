@@ -41,7 +41,7 @@ pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
         let events = journal.read()?;
         let is_all = events.is_empty();
         for event in events {
-            if let Err(error) = tell(&event, args.json) {
+            if let Err(error) = tell(&event) {
                 return super::watch::ended_by(error);
             }
         }
@@ -55,8 +55,8 @@ pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
     }
 }
 
-fn tell(event: &Event, as_json: bool) -> io::Result<()> {
-    if as_json {
+fn tell(event: &Event) -> io::Result<()> {
+    if ui::prints_json() {
         return ui::try_json(event);
     }
     let time = event.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();

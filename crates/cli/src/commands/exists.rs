@@ -7,7 +7,7 @@ use crate::ui;
 
 pub(crate) fn exists(context: &Context, args: &Exists) -> Result<u8, Error> {
     let exists = observe::exists::session(context, &args.name)?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&session::Exists { name: args.name.clone(), exists });
     } else if ui::stdout_is_terminal() {
         ui::line(if exists { "yes" } else { "no" });

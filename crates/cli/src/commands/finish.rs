@@ -23,7 +23,7 @@ pub(crate) fn finish(context: &Context, args: &Finish) -> Result<u8, Error> {
         consent: Consent { kill: args.kill, discard: way == Way::Discard },
     };
     let finished = finish::finish(context, &args.session, &request)?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&shape(&finished));
         return Ok(exit_code::OK);
     }

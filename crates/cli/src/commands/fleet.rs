@@ -29,10 +29,10 @@ const PATIENCE: Duration = Duration::from_mins(2);
 pub(crate) fn fleet(context: &Context, args: Fleet) -> Result<u8, Error> {
     let mqtt = environment::broker(context)?;
     match args.order {
-        None if args.watch => watch(&mqtt, args.json),
+        None if args.watch => watch(&mqtt),
         None => {
             let picture = dogwatch_fleet::picture(&mqtt)?;
-            if args.json {
+            if ui::prints_json() {
                 ui::json(&printed::Fleet { hosts: hosts(&picture) });
             } else if picture.hosts.is_empty() {
                 ui::talk("no hosts; to publish this one: dogwatch relay");
@@ -90,7 +90,7 @@ fn ask(
     patience: Duration,
 ) -> Result<u8, Error> {
     let reply = dogwatch_fleet::ask(mqtt, host, order, common.expires, patience)?;
-    if common.json {
+    if ui::prints_json() {
         ui::json(&reply);
     } else if reply.state == ReplyState::Done {
         ui::line(ui::harmless(in_words(&reply)));
@@ -126,8 +126,8 @@ fn code(reply: &Reply) -> u8 {
 }
 
 /// Redraws the table on every change, until Ctrl-C.
-fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
-    if !as_json && !ui::stdout_is_terminal() {
+fn watch(mqtt: &Mqtt) -> Result<u8, Error> {
+    if !ui::prints_json() && !ui::stdout_is_terminal() {
         let instead = "dogwatch fleet --watch --json";
         return Err(UsageError::NeedsTerminal { instead }.into());
     }
@@ -138,10 +138,10 @@ fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
     }
     let mut viewer = Viewer::new(mqtt)?;
     // Ages change without an event.
-    let pulse = if as_json { Duration::from_mins(1) } else { Duration::from_secs(1) };
+    let pulse = if ui::prints_json() { Duration::from_mins(1) } else { Duration::from_secs(1) };
     while !stop.load(Ordering::Relaxed) {
         let has_news = viewer.next(pulse, &stop);
-        let printed = if as_json {
+        let printed = if ui::prints_json() {
             if !has_news {
                 continue;
             }

@@ -10,7 +10,7 @@ use crate::ui;
 pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
     let what = gc::What { dry_run: args.dry_run, ignored_too: args.ignored };
     let collected = gc::gc(context, args.older_than, what, Timestamp::now())?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&session::Collected {
             dry_run: args.dry_run,
             sessions: collected.sessions.into_iter().map(|session| session.name).collect(),

@@ -27,7 +27,7 @@ pub(crate) fn install_skill(context: &Context, args: &InstallSkill) -> Result<u8
         Done::Missing => "missing",
     };
     let path = path.to_string_lossy().into_owned();
-    if args.json {
+    if ui::prints_json() {
         ui::json(&SkillFiles { files: vec![SkillFile { path, done: word.to_owned() }] });
     } else {
         ui::line(format_args!("{word} {path}"));

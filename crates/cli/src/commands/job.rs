@@ -21,7 +21,7 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
         JobVerb::Submit(args) => submit(context, args),
         JobVerb::Ls(args) => {
             let found = jobs::list(context, args.target.as_deref(), args.last)?;
-            if args.json {
+            if ui::prints_json() {
                 let shape = |(name, job): &(Option<String>, Job)| shape(name.as_deref(), job);
                 ui::json(&printed::Jobs { jobs: found.iter().map(shape).collect() });
             } else if found.is_empty() {
@@ -33,7 +33,7 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
         }
         JobVerb::Show(args) => {
             let found = jobs::find(context, &args.id)?;
-            if args.json {
+            if ui::prints_json() {
                 print_json(context, &found);
             } else {
                 show(context, &found);
@@ -42,12 +42,12 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
         }
         JobVerb::Wait(args) => {
             let found = job::wait(context, &args.id, args.timeout)?;
-            print_end(context, &found, args.json);
+            print_end(context, &found);
             Ok(code(&found))
         }
         JobVerb::Cancel(args) => {
             let found = job::cancel(context, &args.id, &environment::who(context))?;
-            if args.json {
+            if ui::prints_json() {
                 print_json(context, &found);
             } else {
                 ui::line(format_args!("{}: {}", found.id, found.state.as_str()));
@@ -71,15 +71,15 @@ fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
     }
     let mut found = submitted.job;
     if args.wait {
-        if !args.json {
+        if !ui::prints_json() {
             ui::talk(format_args!("job {}", found.id));
         }
         let left = args.timeout.map(|limit| limit.saturating_sub(begun.elapsed()));
         found = job::wait(context, &found.id, left)?;
-        print_end(context, &found, args.json);
+        print_end(context, &found);
         return Ok(code(&found));
     }
-    if args.json {
+    if ui::prints_json() {
         print_json(context, &found);
     } else {
         ui::line(&found.id);
@@ -110,8 +110,8 @@ fn code(job: &Job) -> u8 {
 }
 
 /// Prints the result to stdout, and how the job ended to stderr.
-fn print_end(context: &Context, job: &Job, as_json: bool) {
-    if as_json {
+fn print_end(context: &Context, job: &Job) {
+    if ui::prints_json() {
         return print_json(context, job);
     }
     if let Some(result) = job.state.result() {

@@ -17,7 +17,7 @@ pub(crate) fn kill(context: &Context, args: &Kill) -> Result<u8, Error> {
         .map(|target| snapshot::find(context, target))
         .collect::<Result<Vec<SessionSnapshot>, Error>>()?;
     let results = kill::kill_all(context, &seen, args.now, Timestamp::now())?;
-    Ok(tell(&seen, &results, args.json))
+    Ok(tell(&seen, &results, ui::prints_json()))
 }
 
 /// Prints the result for each; the first failure decides the exit code.

@@ -28,8 +28,8 @@ pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
         }
     }
     let results = actions::kill::kill_all(context, &seen, args.now, Timestamp::now())?;
-    if !args.json && results.is_empty() {
+    if !ui::prints_json() && results.is_empty() {
         ui::talk("no sessions");
     }
-    Ok(kill::tell(&seen, &results, args.json))
+    Ok(kill::tell(&seen, &results, ui::prints_json()))
 }

@@ -12,25 +12,25 @@ use crate::ui;
 
 pub(crate) fn limits(context: &Context, args: &Limits) -> Result<u8, Error> {
     match &args.verb {
-        None => show(context, args.json)?,
+        None => show(context)?,
         Some(LimitsVerb::Set(set)) => {
             let session = limits::set(context, &set.session, set.policy.clone())?;
             let (id, name, when_limited) = (session.id, session.name, set.policy.to_string());
-            if set.json {
+            if ui::prints_json() {
                 ui::json(&LimitPolicySet { id, name, when_limited });
             } else {
                 ui::line(format_args!("{name}: {when_limited}"));
             }
         }
-        Some(LimitsVerb::Pause(args)) => pause(context, true, args.json)?,
-        Some(LimitsVerb::Resume(args)) => pause(context, false, args.json)?,
+        Some(LimitsVerb::Pause(_)) => pause(context, true)?,
+        Some(LimitsVerb::Resume(_)) => pause(context, false)?,
     }
     Ok(exit_code::OK)
 }
 
-fn pause(context: &Context, paused: bool, json: bool) -> Result<(), Error> {
+fn pause(context: &Context, paused: bool) -> Result<(), Error> {
     let changed = limits::pause(context, paused, Timestamp::now())?;
-    if json {
+    if ui::prints_json() {
         ui::json(&LimitsPaused { paused, changed });
         return Ok(());
     }
@@ -43,10 +43,10 @@ fn pause(context: &Context, paused: bool, json: bool) -> Result<(), Error> {
     Ok(())
 }
 
-fn show(context: &Context, json: bool) -> Result<(), Error> {
+fn show(context: &Context) -> Result<(), Error> {
     let now = Timestamp::now();
     let found = accounts(context, now)?;
-    if json {
+    if ui::prints_json() {
         ui::json(&found);
         return Ok(());
     }

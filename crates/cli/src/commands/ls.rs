@@ -17,7 +17,7 @@ pub(crate) fn ls(context: &Context, args: &Ls) -> Result<u8, Error> {
         listed.sessions.retain(|one| one.project == project.to_string_lossy());
     }
     listed.sessions.retain(|one| args.tags.iter().all(|tag| one.tags.contains(tag)));
-    if args.json {
+    if ui::prints_json() {
         ui::json(&listed);
         return Ok(exit_code::OK);
     }

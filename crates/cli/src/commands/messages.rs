@@ -13,7 +13,7 @@ use crate::ui;
 pub(crate) fn messages(context: &Context, args: &Messages) -> Result<u8, Error> {
     if let Some(id) = &args.cancel {
         let message = send::cancel(context, id)?;
-        if args.json {
+        if ui::prints_json() {
             ui::json(&CancelledMessage { cancelled: message.id });
         } else {
             ui::line(format_args!("cancelled: {}", message.id));
@@ -24,7 +24,7 @@ pub(crate) fn messages(context: &Context, args: &Messages) -> Result<u8, Error> 
     if args.pending {
         found.retain(|(_, message)| message.outcome.is_none());
     }
-    if args.json {
+    if ui::prints_json() {
         let shape = |(name, message): &(Option<String>, Message)| shape(name.as_deref(), message);
         ui::json(&message::Messages { messages: found.iter().map(shape).collect() });
     } else if found.is_empty() {

@@ -112,8 +112,8 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         mcp::complete_environment();
     }
     let context = environment::context(args.socket.as_deref(), args.state_dir);
-    if let Command::Doctor(args) = &command {
-        return Ok(doctor::doctor(&context, args));
+    if matches!(command, Command::Doctor(_)) {
+        return Ok(doctor::doctor(&context));
     }
     let context = context?;
     // Cleaned up here, so that reading commands need not act.
@@ -181,7 +181,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Agents(Agents { verb: Some(AgentsVerb::Verify(args)), .. }) => {
             agents_verify::verify(&context, &args)
         }
-        Command::Agents(args) => Ok(agents::agents(&context, &args)),
+        Command::Agents(_) => Ok(agents::agents(&context)),
         Command::Run(_)
         | Command::Lab(_)
         | Command::Demo(_)

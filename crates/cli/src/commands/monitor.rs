@@ -36,7 +36,7 @@ pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error
     while !stop.load(Ordering::Relaxed) {
         let Some(reports) = reporter.next(&stop)? else { break };
         for report in &reports {
-            match tell(report, args.json) {
+            match tell(report) {
                 Ok(()) => {}
                 // The output is closed: continue to report to the card.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -62,8 +62,8 @@ fn program(context: &Context, name: &str) -> Result<String, Error> {
     Ok(found.to_string_lossy().into_owned())
 }
 
-fn tell(report: &Report, as_json: bool) -> io::Result<()> {
-    if as_json {
+fn tell(report: &Report) -> io::Result<()> {
+    if ui::prints_json() {
         return ui::try_json(&shape(report));
     }
     let now = Timestamp::now().to_zoned(TimeZone::system());

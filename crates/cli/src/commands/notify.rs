@@ -33,7 +33,7 @@ fn test(context: &Context, args: &args::NotifyTest) -> Result<u8, Error> {
         return Err(UsageError::UnknownChannel { given }.into());
     };
     let ok = channels.iter().all(|channel| channel.ok);
-    if args.json {
+    if ui::prints_json() {
         ui::json(&NotifyTest { ok, channels });
     } else {
         let mut table = ui::table(&["CHANNEL", "RESULT", "TOOK", "PROBLEM"]);
@@ -60,7 +60,7 @@ fn log(context: &Context, args: &args::NotifyLog) -> Result<u8, Error> {
                 || (one.state == DeliveryState::Waiting && one.attempts > 0)
         });
     }
-    if args.json {
+    if ui::prints_json() {
         ui::json(&NotifyLog { deliveries });
         return Ok(exit_code::OK);
     }

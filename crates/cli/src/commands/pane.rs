@@ -29,7 +29,7 @@ pub(crate) fn pane(context: &Context, args: Pane) -> Result<u8, Error> {
 }
 
 fn spawn(context: &Context, args: PaneSpawn) -> Result<u8, Error> {
-    let as_json = args.json;
+    let as_json = ui::prints_json();
     let request = spawn_request(context, args)?;
     let made = pane::spawn(context, &request, &environment::local_time())?;
     for warning in &made.warnings {
@@ -96,7 +96,7 @@ fn verify(context: &Context, args: &PaneVerify) -> Result<u8, Error> {
     let expected = Expected { session: args.session.clone(), window: args.window.clone() };
     let found = pane::verify(context, &args.target, &expected)?;
     match &found {
-        _ if args.json => ui::json(&match &found {
+        _ if ui::prints_json() => ui::json(&match &found {
             Ok(valid) => PaneCheck::Valid {
                 valid: true,
                 pane: valid.pane.to_string(),
@@ -127,7 +127,7 @@ fn rebalance(context: &Context, args: &PaneRebalance) -> Result<u8, Error> {
         (None, None) => return Err(UsageError::NoMaster.into()),
     };
     let balanced = pane::rebalance(context, master, args.side.map(side))?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&layout(&balanced));
     } else {
         let Balanced { master, side, panes, .. } = balanced;
@@ -154,7 +154,7 @@ fn close(context: &Context, args: &PaneClose) -> Result<u8, Error> {
             file: file.as_ref(),
         },
     )?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&closed_shape(&closed));
     } else {
         let role = closed.role.as_ref().map(|role| format!(" {role}")).unwrap_or_default();

@@ -17,7 +17,7 @@ pub(crate) fn pr(context: &Context, args: &Pr) -> Result<u8, Error> {
     for note in &opened.notes {
         ui::talk(format_args!("note: {note}"));
     }
-    if args.json {
+    if ui::prints_json() {
         ui::json(&worktree::PullRequest {
             name: opened.worktree.name.clone(),
             id: opened.worktree.session.clone(),

@@ -23,7 +23,7 @@ pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Err
     };
     let observed = managed.observe(&mut store, &registry)?;
     let rows = rows(&registry, &observed);
-    if args.json {
+    if ui::prints_json() {
         ui::json(&printed::Registry {
             registry: ui::path(managed.file.path()),
             sessions: rows.iter().map(Row::shape).collect(),

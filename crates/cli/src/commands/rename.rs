@@ -9,7 +9,7 @@ use crate::ui;
 
 pub(crate) fn rename(context: &Context, args: &Rename) -> Result<u8, Error> {
     let session = label::rename(context, &args.session, &args.title.join(" "), Timestamp::now())?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&tag::shape(&session));
     } else {
         let title = session.title.clone().map_or("no title".to_owned(), ui::harmless);

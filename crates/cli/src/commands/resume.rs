@@ -30,7 +30,7 @@ pub(crate) fn resume(context: &Context, args: &Resume) -> Result<u8, Error> {
             (name, result)
         })
         .collect();
-    if args.json {
+    if ui::prints_json() {
         ui::json(&ResumedSessions { resumed: results.iter().map(shape).collect() });
     } else if results.is_empty() {
         ui::talk("nothing to resume");

@@ -13,18 +13,18 @@ use crate::{environment, ui};
 
 pub(crate) fn rules(context: &Context, args: &Rules) -> Result<u8, Error> {
     match &args.verb {
-        None => ls(context, args.json),
-        Some(RulesVerb::Rehearse(args)) => rehearse(context, args.since, args.json),
-        Some(RulesVerb::Explain(args)) => explain(context, &args.target, args.json),
-        Some(RulesVerb::Pause) => switch(context, false, args.json),
-        Some(RulesVerb::Resume) => switch(context, true, args.json),
+        None => ls(context),
+        Some(RulesVerb::Rehearse(args)) => rehearse(context, args.since),
+        Some(RulesVerb::Explain(args)) => explain(context, &args.target),
+        Some(RulesVerb::Pause) => switch(context, false),
+        Some(RulesVerb::Resume) => switch(context, true),
     }
 }
 
-fn ls(context: &Context, as_json: bool) -> Result<u8, Error> {
+fn ls(context: &Context) -> Result<u8, Error> {
     let Listed { rules, off } = rules::list(context, &environment::current_dir()?)?;
     let paused_since = context.store()?.rules_paused()?;
-    if as_json {
+    if ui::prints_json() {
         let shape = |(rule, file): &Written| ListedRule {
             name: rule.name.clone(),
             answer: rule.answer,
@@ -55,11 +55,11 @@ fn ls(context: &Context, as_json: bool) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-fn rehearse(context: &Context, since: Option<Timestamp>, as_json: bool) -> Result<u8, Error> {
+fn rehearse(context: &Context, since: Option<Timestamp>) -> Result<u8, Error> {
     let found = rules::rehearse(context, since)?;
     let count = |answer| found.iter().filter(|one| one.decision.answer == answer).count();
     let (allow, deny, ask) = (count(Answer::Allow), count(Answer::Deny), count(Answer::Ask));
-    if as_json {
+    if ui::prints_json() {
         ui::json(&Rehearsal { requests: found.iter().map(shape).collect(), allow, deny, ask });
     } else if found.is_empty() {
         ui::talk("no requests for permission are recorded");
@@ -82,11 +82,11 @@ fn rehearse(context: &Context, since: Option<Timestamp>, as_json: bool) -> Resul
     Ok(exit_code::OK)
 }
 
-fn explain(context: &Context, target: &str, as_json: bool) -> Result<u8, Error> {
+fn explain(context: &Context, target: &str) -> Result<u8, Error> {
     let Some(found) = rules::explain(context, target)? else {
         return Err(UsageError::NoRequest { target: target.to_owned() }.into());
     };
-    if as_json {
+    if ui::prints_json() {
         ui::json(&shape(&found));
     } else {
         let Rehearsed { number, name, decision, was_answered, .. } = &found;
@@ -98,10 +98,10 @@ fn explain(context: &Context, target: &str, as_json: bool) -> Result<u8, Error> 
     Ok(exit_code::OK)
 }
 
-fn switch(context: &Context, on: bool, as_json: bool) -> Result<u8, Error> {
+fn switch(context: &Context, on: bool) -> Result<u8, Error> {
     let is_new = rules::switch(context, on, Timestamp::now())?;
-    if as_json {
-        return ls(context, true);
+    if ui::prints_json() {
+        return ls(context);
     }
     ui::line(match (on, is_new) {
         (true, true) => "rules answer again",

@@ -12,7 +12,7 @@ pub(crate) fn schema(args: &SchemaArgs) -> Result<u8, Error> {
     let all = schemas::all().map_err(|error| Error::io("read the schemas")(error.into()))?;
     let Some(name) = &args.name else {
         let names: Vec<String> = all.keys().cloned().collect();
-        if args.json {
+        if ui::prints_json() {
             ui::json(&SchemaNames { schemas: names });
         } else {
             names.iter().for_each(ui::line);
@@ -23,7 +23,7 @@ pub(crate) fn schema(args: &SchemaArgs) -> Result<u8, Error> {
         let meant = suggest::nearest(name, all.keys().map(String::as_str)).map(ToOwned::to_owned);
         return Err(UsageError::UnknownSchema { given: name.clone(), meant }.into());
     };
-    if args.json {
+    if ui::prints_json() {
         ui::json(schema);
     } else {
         ui::line(format_args!("{schema:#}"));

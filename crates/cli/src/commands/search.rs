@@ -32,7 +32,7 @@ pub(crate) fn search(context: &Context, args: &Search) -> Result<u8, Error> {
             ui::talk(format_args!("indexing: {}", counts(progress)));
         }
     })?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&shape(&answer));
     } else {
         show(&answer, args, now);

@@ -32,7 +32,7 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
     } else {
         send::send(context, &request)?
     };
-    if args.json {
+    if ui::prints_json() {
         ui::json(&receipt.report());
     } else {
         ui::line(in_words(&receipt));

@@ -23,7 +23,7 @@ use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
-    let as_json = args.json;
+    let as_json = ui::prints_json();
     let subscriber = args.notify_me.then(|| callback::subscriber(context)).transpose()?;
     let place = in_worktree(&args);
     let request = Request { subscriber, ..request(args)? };

@@ -42,7 +42,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     if args.sessions.is_empty() {
         sort(&mut found.sessions);
     }
-    if args.json {
+    if ui::prints_json() {
         ui::json(&found);
         return Ok(exit_code::OK);
     }

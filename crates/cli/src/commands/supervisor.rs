@@ -28,12 +28,12 @@ pub(crate) fn supervisor(context: &Context, args: &SupervisorArgs) -> Result<u8,
         Some(SupervisorVerb::Serve) => return serve(context),
         Some(SupervisorVerb::Restart) => restart(context)?,
     }
-    show(context, args.json)
+    show(context)
 }
 
-fn show(context: &Context, json: bool) -> Result<u8, Error> {
+fn show(context: &Context) -> Result<u8, Error> {
     let shown = supervisor::report(context)?;
-    if json {
+    if ui::prints_json() {
         ui::json(&shown);
         return Ok(exit_code::OK);
     }

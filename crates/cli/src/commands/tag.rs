@@ -13,18 +13,18 @@ use crate::ui;
 
 pub(crate) fn tag(context: &Context, args: &Tag) -> Result<u8, Error> {
     let now = Timestamp::now();
-    let (session, json) = match &args.verb {
-        TagVerb::Add(add) => (label::tag(context, &add.session, &add.tags, &[], now)?, add.json),
-        TagVerb::Rm(rm) if rm.all => (label::untag(context, &rm.session, now)?, rm.json),
-        TagVerb::Rm(rm) => (label::tag(context, &rm.session, &[], &rm.tags, now)?, rm.json),
+    let session = match &args.verb {
+        TagVerb::Add(add) => label::tag(context, &add.session, &add.tags, &[], now)?,
+        TagVerb::Rm(rm) if rm.all => label::untag(context, &rm.session, now)?,
+        TagVerb::Rm(rm) => label::tag(context, &rm.session, &[], &rm.tags, now)?,
         TagVerb::Ls(args) => return ls(context, args, now),
     };
-    tell(&session, json);
+    tell(&session);
     Ok(exit_code::OK)
 }
 
-fn tell(session: &Session, json: bool) {
-    if json {
+fn tell(session: &Session) {
+    if ui::prints_json() {
         ui::json(&shape(session));
     } else if session.tags.is_empty() {
         ui::line(format_args!("{}: no tags", session.name));
@@ -42,7 +42,7 @@ fn ls(context: &Context, args: &TagLs, now: Timestamp) -> Result<u8, Error> {
     let which = if args.all { Which::All } else { Which::current(now) };
     let statuses = StatusReader::new(context)?.all_of(which, now)?;
     let tags = by_tag(&statuses);
-    if args.json {
+    if ui::prints_json() {
         ui::json(&Tags { tags });
     } else if tags.is_empty() {
         ui::talk("no tags; to add one: dogwatch tag add NAME TAG");

@@ -24,7 +24,7 @@ fn add(context: &Context, args: &TaskAdd) -> Result<u8, Error> {
         environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
     let file = TeamFile::find_or_name(&about, &environment::local_time())?;
     let (id, file) = task::add(context, &file, &args.role, &text)?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&printed::AddedTask { task: id.to_string(), session_file: ui::path(file.path()) });
     } else {
         ui::line(id);
@@ -46,7 +46,7 @@ fn list(args: &TaskList) -> Result<u8, Error> {
     let mut tasks = task::list(&file)?;
     tasks.retain(|task| role.as_ref().is_none_or(|role| *role == task.role));
     tasks.retain(|task| status.is_none() || task.status == status);
-    if args.json {
+    if ui::prints_json() {
         let tasks = tasks.iter().map(shape).collect();
         ui::json(&printed::Tasks { session_file: ui::path(file.path()), tasks });
     } else if tasks.is_empty() {

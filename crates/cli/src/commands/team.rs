@@ -19,7 +19,7 @@ pub(crate) fn team(context: &Context, args: &Team) -> Result<u8, Error> {
         environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
     let file = TeamFile::find(&about).logged("read the session file");
     let team = team::team(context, pane, file.as_ref())?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&shape(&team));
         return Ok(exit_code::OK);
     }

@@ -9,7 +9,7 @@ use crate::{environment, ui};
 
 /// The dashboard; without a terminal, what each session is doing.
 pub(crate) fn top(context: &Context, args: &Top) -> Result<u8, Error> {
-    if args.json || !ui::stdout_is_terminal() || !io::stdin().is_terminal() {
+    if ui::prints_json() || !ui::stdout_is_terminal() || !io::stdin().is_terminal() {
         let status = StatusArgs {
             sessions: Vec::new(),
             watch: false,
@@ -21,7 +21,6 @@ pub(crate) fn top(context: &Context, args: &Top) -> Result<u8, Error> {
             project_only: args.project_only,
             all: false,
             archived: false,
-            json: args.json,
         };
         return super::status::status(context, &status);
     }

@@ -12,7 +12,7 @@ use crate::{environment, ui};
 pub(crate) fn trust(context: &Context, args: &Trust) -> Result<u8, Error> {
     let dir = dir(args.dir.as_ref())?;
     let found = if args.show { trust::of(context, &dir)? } else { trust::trust(context, &dir)? };
-    if args.json {
+    if ui::prints_json() {
         ui::json(&shape(&found, &found.settings()?));
         return Ok(exit_code::OK);
     }
@@ -45,7 +45,7 @@ pub(crate) fn trust(context: &Context, args: &Trust) -> Result<u8, Error> {
 
 pub(crate) fn untrust(context: &Context, args: &Untrust) -> Result<u8, Error> {
     let (path, was) = trust::untrust(context, &dir(args.dir.as_ref())?)?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&TrustedFile {
             path: ui::path(&path),
             trust: TrustState::Untrusted,

@@ -16,7 +16,7 @@ pub(crate) fn usage(context: &Context, args: &UsageArgs) -> Result<u8, Error> {
     for note in notes {
         ui::talk(format_args!("note: {note}"));
     }
-    if args.json {
+    if ui::prints_json() {
         ui::json(&report);
     } else if args.csv {
         ui::raw(csv(&report).as_bytes());

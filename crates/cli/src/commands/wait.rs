@@ -21,7 +21,7 @@ pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
         }
         Waited::TimedOut(all) => (WaitOutcome::Timeout, all, Vec::new(), exit_code::TIMEOUT),
     };
-    if args.json {
+    if ui::prints_json() {
         ui::json(&WaitResult { outcome, reached, sessions: followed });
         return Ok(code);
     }

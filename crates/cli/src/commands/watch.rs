@@ -25,7 +25,7 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
     let follow = Follow { labels: args.sessions.is_empty(), ..Follow::default() };
     let mut stream = Stream::open(context, &args.sessions, follow)?;
     let stop = interrupt::flag(stream.waker())?;
-    if !args.json {
+    if !ui::prints_json() {
         ui::talk("watching; Ctrl-C to stop");
     }
     let _heartbeat = heartbeat(context);
@@ -47,7 +47,7 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
             if let Some(publisher) = &publisher {
                 publisher.show(&change);
             }
-            if let Err(error) = tell(&change, args.json) {
+            if let Err(error) = tell(&change) {
                 return ended_by(error);
             }
         }
@@ -79,8 +79,8 @@ pub(super) fn ended_by(error: io::Error) -> Result<u8, Error> {
     Err(Error::io("write the result")(error))
 }
 
-fn tell(change: &WatchLine, as_json: bool) -> io::Result<()> {
-    if as_json { ui::try_json(change) } else { ui::try_line(in_words(change)) }
+fn tell(change: &WatchLine) -> io::Result<()> {
+    if ui::prints_json() { ui::try_json(change) } else { ui::try_line(in_words(change)) }
 }
 
 fn in_words(change: &WatchLine) -> String {

@@ -16,7 +16,7 @@ use crate::ui;
 pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
     let now = Timestamp::now();
     let found = look(context, &args.session, now)?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&found);
         return Ok(exit_code::OK);
     }

@@ -34,7 +34,7 @@ pub(crate) fn report(context: &Context, args: &ReportArgs) -> Result<u8, Error> 
         dogwatch_store::replace(path, page.as_bytes())?;
     }
     match &args.html {
-        _ if args.json => ui::json(&report),
+        _ if ui::prints_json() => ui::json(&report),
         Some(path) => ui::line(ui::harmless(path.display().to_string())),
         None => ui::line(table::text(&report, now.time_zone()).trim_end()),
     }

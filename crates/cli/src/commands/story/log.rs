@@ -11,7 +11,7 @@ use crate::ui;
 pub(super) fn log(context: &Context, args: &StoryOne) -> Result<u8, Error> {
     let (_, run, facts) = super::look(context, args.run.as_deref())?;
     for dated in &facts {
-        if args.json {
+        if ui::prints_json() {
             ui::json(&shape(dated));
         } else if let Some(words) = words(&run, &dated.fact) {
             let time = dated.at.to_zoned(TimeZone::system()).strftime("%F %T");

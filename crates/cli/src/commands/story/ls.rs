@@ -11,7 +11,7 @@ use crate::{environment, ui};
 pub(super) fn ls(context: &Context, args: &StoryLs) -> Result<u8, Error> {
     let project = if args.all { None } else { Some(environment::project()?) };
     let runs = workflow::list(context, project.as_deref())?;
-    if args.json {
+    if ui::prints_json() {
         ui::json(&Runs { runs: runs.iter().map(shape).collect() });
         return Ok(exit_code::OK);
     }

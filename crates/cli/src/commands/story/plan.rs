@@ -19,7 +19,7 @@ pub(super) fn plan(context: &Context, args: &StoryPlan) -> Result<u8, Error> {
     // An unclean tree matters only when a run begins.
     let wanted = Wanted { allow_dirty: true, only_plans: true, ..wanted(&args.what, None)? };
     let planned = planner::plan(context, &environment::project()?, &wanted)?;
-    show(&planned, args.json);
+    show(&planned);
     Ok(exit_code::OK)
 }
 
@@ -75,8 +75,8 @@ fn prices(text: &str) -> Result<Prices, Error> {
 }
 
 /// The plan, for a person or a machine.
-pub(super) fn show(planned: &Planned, as_json: bool) {
-    if as_json {
+pub(super) fn show(planned: &Planned) {
+    if ui::prints_json() {
         ui::json(&shape(planned));
         return;
     }

@@ -15,12 +15,12 @@ pub(super) fn report(context: &Context, args: &StoryReport) -> Result<u8, Error>
         ProjectFile::named(Some(&kept.project), file)
             .and_then(|file| file.replace(page.as_bytes(), Readers::Usual))
             .map_err(Error::io(format!("write {}", file.display())))?;
-        if !args.json {
+        if !ui::prints_json() {
             ui::line(format_args!("{}", file.display()));
             return Ok(exit_code::OK);
         }
     }
-    if args.json {
+    if ui::prints_json() {
         ui::json(&report);
     } else {
         print(&report);

@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {
     let wanted = plan::wanted(&args.what, answer)?;
     if args.dry_run {
         let wanted = planner::Wanted { allow_dirty: true, only_plans: true, ..wanted };
-        plan::show(&planner::plan(context, &project, &wanted)?, args.json);
+        plan::show(&planner::plan(context, &project, &wanted)?);
         return Ok(exit_code::OK);
     }
     let planned = planner::prepare(context, &project, &wanted)?;
@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {
         ui::talk(format_args!("note: {note}"));
     }
     let kept = planner::begin(context, &planned)?;
-    carry_on(context, &kept, args.no_wait, args.json)
+    carry_on(context, &kept, args.no_wait)
 }
 
 pub(super) fn resume(context: &Context, args: &StoryResume) -> Result<u8, Error> {
@@ -35,12 +35,12 @@ pub(super) fn resume(context: &Context, args: &StoryResume) -> Result<u8, Error>
     let kept = workflow::to_resume(context, &project, args.run.as_deref(), &here())?;
     let fact = Fact::Resumed { by: super::person() };
     context.store()?.append_fact(&kept.id, &Dated { at: Timestamp::now(), fact })?;
-    carry_on(context, &kept, args.no_wait, args.json)
+    carry_on(context, &kept, args.no_wait)
 }
 
-fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> Result<u8, Error> {
+fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool) -> Result<u8, Error> {
     let level = workflow::Settings::of(kept)?.permissions;
-    if as_json {
+    if ui::prints_json() {
         ui::json(&BegunRun {
             run: kept.id.clone(),
             workflow: kept.workflow.clone(),
@@ -53,7 +53,6 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
     }
     let waker = Changes::<()>::new().waker();
     let stop = interrupt::flag(move || waker.wake())?;
-    let tell = |run: &Run, dated: &Dated| tell(run, dated, as_json);
     let terms = RunOptions {
         home: here(),
         caller_env: std::env::vars_os().collect(),
@@ -69,7 +68,7 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
         RunOutcome::Asked => ("asked", "a decision is needed".into(), exit_code::CONFLICT),
         RunOutcome::Stopped => ("stopped", "its sessions go on".into(), exit_code::CONFLICT),
     };
-    if as_json {
+    if ui::prints_json() {
         ui::json(&LeftRun { run: kept.id.clone(), left: word.to_owned(), why });
         return Ok(code);
     }
@@ -89,8 +88,8 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
     Ok(code)
 }
 
-fn tell(run: &Run, dated: &Dated, as_json: bool) {
-    if as_json {
+fn tell(run: &Run, dated: &Dated) {
+    if ui::prints_json() {
         ui::json(&super::log::shape(dated));
     } else if let Some(words) = words(run, &dated.fact) {
         let time = dated.at.to_zoned(TimeZone::system()).strftime("%H:%M:%S");

@@ -17,7 +17,7 @@ pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
     let report = report(&kept.id, kept.begun, &run, &facts);
     let attended = kept.over.is_none() && workflow::is_attended(context, &kept.project);
     let next: Vec<String> = run.next(Timestamp::now()).iter().map(Decision::key).collect();
-    if args.json {
+    if ui::prints_json() {
         ui::json(&RunStatus { report, attended, next });
         return Ok(exit_code::OK);
     }
@@ -82,7 +82,7 @@ pub(super) fn tell(
     }
     context.store()?.append_fact(&kept.id, &Dated { at: Timestamp::now(), fact })?;
     context.state.tell_news(&kept.id);
-    if args.json {
+    if ui::prints_json() {
         ui::json(&ToldRun { run: kept.id, told: word.to_owned() });
     } else {
         ui::line(format_args!("run {}: {word}", kept.id));

@@ -30,7 +30,7 @@ pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Er
             found.iter().map(in_words).collect()
         }
     };
-    if args.json {
+    if ui::prints_json() {
         ui::json(&Validation { ok: issues.is_empty(), issues: issues.clone() });
     } else if issues.is_empty() {
         ui::line("valid");
