@@ -21,9 +21,9 @@ use dogwatch_store::{StateDir, lock_file, read_limited};
 use crate::{Context, Error};
 
 /// One that ends within this time of its start would do so again.
-const SHORT_LIFE: Duration = Duration::from_secs(5);
+const SHORT_LIFE: Duration = Duration::from_secs(1);
 /// Pauses before the next try after one that ended so soon.
-const LEAST_PAUSE: Duration = Duration::from_millis(100);
+const LEAST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// More than the note of a supervisor has.
