@@ -3,9 +3,9 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use dogwatch_core::name::SessionName;
@@ -30,8 +30,10 @@ pub(crate) struct World {
     pub(crate) context: Context,
     pub(crate) fake: FakeTmux,
     /// Held, so that nothing starts a supervisor, until one serves on a thread of the test.
-    lock: Option<File>,
-    supervisor: Option<Supervisor>,
+    lock: Mutex<Option<File>>,
+    supervisor: Mutex<Option<Supervisor>>,
+    /// A supervisor serves from the first session on.
+    is_supervised: bool,
     _folder: TempDir,
 }
 
@@ -43,7 +45,10 @@ struct Supervisor {
 
 impl Drop for World {
     fn drop(&mut self) {
-        let Some(Supervisor { stop, waker, thread }) = self.supervisor.take() else { return };
+        let Some(Supervisor { stop, waker, thread }) = self.supervisor.lock().unwrap().take()
+        else {
+            return;
+        };
         stop.store(true, Ordering::Relaxed);
         waker.wake();
         thread.join().unwrap();
@@ -77,13 +82,20 @@ impl World {
             caller: Caller::default(),
         };
         let lock = summon::take(&context.state.supervisor_lock(&context.socket).unwrap()).unwrap();
-        Self { context, fake, lock, supervisor: None, _folder: folder }
+        let (lock, supervisor) = (Mutex::new(lock), Mutex::default());
+        Self { context, fake, lock, supervisor, is_supervised: false, _folder: folder }
     }
 
-    /// The same with a supervisor.
+    /// The same with a supervisor. It comes with the first session: one that is two minutes old and half made would be lost.
     pub(crate) fn supervised() -> Self {
         let mut world = Self::new();
-        let (context, lock) = (world.context.clone(), world.lock.take());
+        world.is_supervised = true;
+        world
+    }
+
+    fn supervise(&self) {
+        let Some(lock) = self.lock.lock().unwrap().take_if(|_| self.is_supervised) else { return };
+        let context = self.context.clone();
         let stop = Arc::new(AtomicBool::new(false));
         let (flag, (sender, begun)) = (Arc::clone(&stop), mpsc::channel());
         let thread = thread::spawn(move || {
@@ -91,11 +103,10 @@ impl World {
                 sender.send(waker).unwrap();
                 Ok(flag)
             };
-            supervisor::serve(&context, lock, listen).unwrap();
+            supervisor::serve(&context, Some(lock), listen).unwrap();
         });
         let waker = begun.recv().unwrap();
-        world.supervisor = Some(Supervisor { stop, waker, thread });
-        world
+        *self.supervisor.lock().unwrap() = Some(Supervisor { stop, waker, thread });
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -143,6 +154,12 @@ impl World {
 
     /// A session whose agent runs.
     pub(crate) fn running(&self, name: &str, agent: &str) -> Placed {
+        let placed = self.begun(name, agent);
+        self.supervise();
+        placed
+    }
+
+    fn begun(&self, name: &str, agent: &str) -> Placed {
         let placed = self.placed(name, agent);
         let me = processes::myself().unwrap();
         self.started(&placed, me, me);
@@ -151,9 +168,10 @@ impl World {
 
     /// A codex that shows a recorded screen.
     pub(crate) fn codex(&self, name: &str, screen: &str) -> Placed {
-        let placed = self.running(name, "codex");
+        let placed = self.begun(name, "codex");
         self.fake.show(placed.pane, &recorded(screen));
         self.fake.change(placed.pane, |pane| pane.title = "proj".to_owned());
+        self.supervise();
         placed
     }
 
