@@ -104,7 +104,7 @@ fn life(input: &mut Input) -> Life {
     ];
     // Mostly running: the other states decide at once.
     let state = states.get(usize::from(input.byte() / 32)).copied().unwrap_or(State::Running);
-    Life { state, since: input.maybe(time), reason: "as told".to_owned() }
+    Life { state, since: input.maybe(time), reason: "as told".to_owned(), server_died: None }
 }
 
 fn before(input: &mut Input) -> Before {
