@@ -144,8 +144,30 @@ impl<'a> Campaign<'a> {
                 stage.violation(text);
             }
         }
+        if self.targets.broker.is_some() {
+            self.relay_begins();
+        }
         for text in self.targets.stories.keep_up(&stage.world, &stage.commands, begin_story) {
             stage.violation(text);
+        }
+    }
+
+    /// Waits until the first relay has begun: what happens before is not kept for a broker.
+    fn relay_begins(&self) {
+        let begun = Instant::now();
+        let path = self.stage.world.state().join("dogwatch.db");
+        let has_begun = || -> Option<bool> {
+            let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+            let database = rusqlite::Connection::open_with_flags(&path, flags).ok()?;
+            let count = database.query_row("SELECT count(*) FROM relay", [], |row| row.get(0));
+            count.ok().map(|count: i64| count > 0)
+        };
+        while has_begun() != Some(true)
+            && begun.elapsed() < Duration::from_secs(20)
+            && !self.stage.is_interrupted()
+        {
+            // sleep: poll interval.
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 
@@ -271,6 +293,10 @@ impl<'a> Campaign<'a> {
             stage.violation(format_args!("twice: an event with two contents: {text}"));
         }
         let missing = heard.missing(&ids);
+        for line in journal.stdout.lines().filter(|line| missing.iter().any(|id| line.contains(id)))
+        {
+            stage.log(format_args!("not published: {line}"));
+        }
         if !self.targets.events_may_miss && !missing.is_empty() {
             let some: Vec<_> = missing.iter().take(5).collect();
             stage.violation(format_args!(

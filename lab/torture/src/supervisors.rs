@@ -76,7 +76,7 @@ pub(crate) fn disturb(stage: &Stage, pick: u64, trouble: Trouble<'_>) -> bool {
         done
     });
     for name in &agents {
-        settled(stage, name);
+        settled(stage, name, traffic.may_refuse);
     }
     if let Some(asker) = &asker {
         answered(stage, asker);
@@ -306,9 +306,9 @@ fn replace(stage: &Stage, dice: &mut Dice) -> bool {
 }
 
 /// Everything that was posted to an agent is settled, was taken once, and in one piece.
-fn settled(stage: &Stage, name: &str) {
+fn settled(stage: &Stage, name: &str, had_no_room: bool) {
     let open = || -> Vec<String> {
-        let listed = stage.dogwatch(&["messages", name, "--json"]).json();
+        let listed = stage.dogwatch(&["messages", name, "--last", "10000", "--json"]).json();
         let all = listed["messages"].as_array().cloned().unwrap_or_default();
         let open = all.iter().filter(|one| one["outcome"].is_null() || one["outcome"] == "queued");
         open.map(ToString::to_string).collect()
@@ -328,7 +328,7 @@ fn settled(stage: &Stage, name: &str) {
     for text in took.lines().filter_map(|line| line.strip_prefix("took ")) {
         *times.entry(text).or_default() += 1;
     }
-    let listed = stage.dogwatch(&["messages", name, "--json"]).json();
+    let listed = stage.dogwatch(&["messages", name, "--last", "10000", "--json"]).json();
     let all = listed["messages"].as_array().cloned().unwrap_or_default();
     stage.checked("messages beside a supervisor in trouble", all.len());
     for one in &all {
@@ -337,7 +337,7 @@ fn settled(stage: &Stage, name: &str) {
         let is_delivered = one["outcome"] == "delivered";
         if taken > 1 || (is_delivered && taken == 0) {
             stage.violation(format_args!("{name}: taken {taken} times: {one}"));
-        } else if !is_delivered {
+        } else if !is_delivered && !(had_no_room && is_unconfirmed(one)) {
             // Its agent was idle in between all the time: nothing excuses that.
             stage.violation(format_args!("{name}: not delivered, taken {taken} times: {one}"));
         }
@@ -345,6 +345,11 @@ fn settled(stage: &Stage, name: &str) {
     for (text, count) in times {
         stage.violation(format_args!("{name}: took what nobody sent, {count} times: {text:?}"));
     }
+}
+
+/// It was submitted, and what would confirm it did not come: there was no room for the hook's signal.
+fn is_unconfirmed(message: &Value) -> bool {
+    message["outcome"] == "failed" && message["submitted"].is_string()
 }
 
 /// Each dialog got one key at most, and each that was said to be answered got one.
