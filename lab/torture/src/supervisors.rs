@@ -337,7 +337,7 @@ fn settled(stage: &Stage, name: &str, had_no_room: bool) {
         let is_delivered = one["outcome"] == "delivered";
         if taken > 1 || (is_delivered && taken == 0) {
             stage.violation(format_args!("{name}: taken {taken} times: {one}"));
-        } else if !is_delivered && !(had_no_room && is_unconfirmed(one)) {
+        } else if !(is_delivered || had_no_room && is_unconfirmed(one)) {
             // Its agent was idle in between all the time: nothing excuses that.
             stage.violation(format_args!("{name}: not delivered, taken {taken} times: {one}"));
         }
