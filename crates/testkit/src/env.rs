@@ -326,7 +326,7 @@ impl TestEnv {
 
     /// Does something while the supervisor stands still, so that commands look by themselves.
     pub fn without_supervisor<T>(&self, run: impl FnOnce() -> T) -> T {
-        let pid = self.supervisor().expect("a supervisor serves");
+        let pid = wait_until("a supervisor serves", || self.supervisor());
         process::signal(pid, rustix::process::Signal::STOP);
         let result = run();
         process::signal(pid, rustix::process::Signal::CONT);
